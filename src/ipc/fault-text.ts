@@ -1,0 +1,282 @@
+import type { FaultCode } from './faults.ts'
+
+/** Words for people: what happened, what it means for their things, what they can do. Each a sentence, or empty. */
+export interface FaultText {
+  what: string
+  effect: string
+  next: string
+}
+
+type P = Record<string, string>
+const or = (value: string | undefined, fallback: string) => (value === undefined || value === '' ? fallback : value)
+const host = (p: P) => or(p['host'], 'The host')
+const vm = (p: P) => or(p['vm'], 'The VM')
+const image = (p: P) => or(p['image'], 'The image')
+const why = (p: P) => (p['detail'] || p['message'] ? ` (${p['detail'] || p['message']})` : '')
+const t = (what: string, effect: string, next: string): FaultText => ({ what, effect, next })
+const NOTHING = 'Nothing was changed.'
+
+const TEXT: Record<FaultCode, (p: P) => FaultText> = {
+  'input/invalid': (p) =>
+    t(
+      p['value']
+        ? `${or(p['field'], 'input')} "${p['value']}" is not valid: ${or(p['problem'], 'not allowed')}.`
+        : `${or(p['field'], 'Input')} is not valid: ${or(p['problem'], 'not allowed')}.`,
+      NOTHING,
+      'Correct it and try again.',
+    ),
+  'input/too-large': (p) => t(`The request is larger than allowed${why(p)}.`, NOTHING, 'Send less.'),
+  'host/not-found': (p) =>
+    t(`There is no host ${or(p['host'], 'of that name')}.`, NOTHING, 'See the names with "eitri host list".'),
+  'host/name-taken': (p) => t(`A host named ${p['host']} is already here.`, NOTHING, 'Choose another name.'),
+  'host/already-added': (p) =>
+    t(`This machine is already in the fleet as ${p['host']}.`, NOTHING, 'Use that host, or remove it first.'),
+  'host/has-vms': (p) =>
+    t(
+      `${host(p)} still has VMs: ${p['vms']}.`,
+      NOTHING,
+      'Delete and purge them first, or remove with --force, which leaves them running there.',
+    ),
+  'host/not-accepting': (p) => t(`${host(p)} is being removed and takes no new VMs.`, NOTHING, 'Choose another host.'),
+  'host/unreachable': (p) =>
+    t(
+      `No answer from ${or(p['address'], host(p))}${why(p)}.`,
+      'Its VMs are unknown, not stopped.',
+      'Check the address and the network; it is tried again by itself once added.',
+    ),
+  'host/no-answer': (p) =>
+    t(`${host(p)} stopped answering.`, 'Its VMs are unknown, not stopped.', 'It is tried again by itself.'),
+  'host/none': () => t('There is no host yet.', NOTHING, 'Add one with "eitri host add NAME --local" or "--ssh HOST".'),
+  'host/several': (p) => t(`There are several hosts: ${p['hosts']}.`, NOTHING, 'Say which with --host.'),
+  'host/local-impossible': (p) => t(`This computer cannot run VMs${why(p)}.`, NOTHING, 'Add a host over SSH instead.'),
+  'host/unsupported': (p) =>
+    t(
+      `${host(p)} cannot run the agent${why(p)}.`,
+      NOTHING,
+      or(p['next'], 'Use a Linux host with glibc 2.28 or newer, x86_64.'),
+    ),
+  'host/packages-missing': (p) =>
+    t(
+      `${host(p)} lacks ${p['missing']}.`,
+      NOTHING,
+      p['command'] ? `Install there with: ${p['command']}` : 'Install them there and try again.',
+    ),
+  'host/identity-mismatch': (p) =>
+    t(
+      `${host(p)} answered with another agent identity than the one installed.`,
+      'Nothing it said was applied.',
+      'If it was rebuilt, remove the host and add it again.',
+    ),
+  'host/disk-full': (p) =>
+    t(
+      `${host(p)} has ${or(p['free'], 'too little')} free; this needs ${or(p['needed'], 'more')}.`,
+      NOTHING,
+      'Free some space there.',
+    ),
+  'ssh/host-key-unknown': (p) =>
+    t(
+      `${host(p)} has a host key nobody here has accepted: ${p['fingerprint']}.`,
+      'Nothing was sent.',
+      'Compare it on the host, then accept it with --accept-host-key.',
+    ),
+  'ssh/host-key-changed': (p) =>
+    t(
+      `${host(p)} answered with a different host key: ${p['fingerprint']}, known was ${p['known']}.`,
+      'We did not sign in. Its VMs keep running.',
+      'If this host was rebuilt, compare the fingerprint on its own screen, then accept the new key.',
+    ),
+  'ssh/host-key-revoked': (p) =>
+    t(
+      `The host key of ${host(p)} is marked revoked.`,
+      'We did not sign in.',
+      'Do not connect; find out who revoked it.',
+    ),
+  'ssh/auth-refused': (p) =>
+    t(
+      `${or(p['address'], host(p))} refused the sign-in${p['methods'] ? ` (tried ${p['methods']})` : ''}.`,
+      NOTHING,
+      'Check the user, the key or the password.',
+    ),
+  'ssh/key-unreadable': (p) =>
+    t(`The key file ${p['file']} cannot be used${why(p)}.`, NOTHING, 'Give another key with --identity.'),
+  'ssh/passphrase-wrong': (p) =>
+    t(
+      `The passphrase of ${p['file']} is wrong or missing.`,
+      NOTHING,
+      'Give it with --password-stdin, or load the key into ssh-agent.',
+    ),
+  'ssh/sudo-refused': (p) =>
+    t(`sudo on ${host(p)} refused${why(p)}.`, NOTHING, 'Check the sudo password, or add the host without sudo.'),
+  'ssh/config-invalid': (p) =>
+    t(`ssh cannot read its configuration for ${host(p)}${why(p)}.`, NOTHING, 'Mend the line it names.'),
+  'ssh/unsupported': (p) =>
+    t(
+      `${host(p)} needs ${or(p['need'], 'an SSH feature')} that is not supported yet.`,
+      NOTHING,
+      or(p['next'], 'Use a plain key or password for this host.'),
+    ),
+  'ssh/protocol': (p) =>
+    t(`The SSH connection to ${host(p)} broke${why(p)}.`, 'Its VMs keep running.', 'It is tried again by itself.'),
+  'ssh/lost': (p) =>
+    t(`The connection to ${host(p)} was lost${why(p)}.`, 'Its VMs keep running.', 'It is tried again by itself.'),
+  'agent/missing': (p) =>
+    t(`There is no agent on ${host(p)}.`, 'Its VMs are unknown.', 'Add the host again to install it.'),
+  'agent/not-running': (p) =>
+    t(
+      `${host(p)} is up but its agent does not run${why(p)}.`,
+      'VMs keep running; changes wait.',
+      'It is started again by itself.',
+    ),
+  'agent/version-skew': (p) =>
+    t(
+      `The agent on ${host(p)} speaks another protocol version.`,
+      'VMs keep running; changes wait.',
+      'Update the agent or the app.',
+    ),
+  'agent/foreign-controller': (p) =>
+    t(
+      `${host(p)} is held by another control plane${p['controller'] ? ` (${p['controller']})` : ''}.`,
+      NOTHING,
+      'Take it over on purpose, or leave it.',
+    ),
+  'agent/superseded': (p) =>
+    t(`A newer session took over ${host(p)}.`, 'This one stopped.', 'It is tried again by itself.'),
+  'agent/auth-rejected': (p) =>
+    t(`The agent on ${host(p)} refused the session${why(p)}.`, NOTHING, 'Add the host again.'),
+  'agent/install-failed': (p) =>
+    t(
+      `The agent could not be installed on ${host(p)}${why(p)}.`,
+      'What was put there was removed.',
+      'Mend that and try again.',
+    ),
+  'agent/misbehaved': (p) =>
+    t(
+      `The agent on ${host(p)} broke the protocol${why(p)}.`,
+      'The connection was closed; its VMs keep running.',
+      'Update the agent; look at its log if it goes on.',
+    ),
+  'vm/not-found': (p) =>
+    t(`There is no VM ${or(p['vm'], 'of that name')}.`, NOTHING, 'See the names with "eitri vm list".'),
+  'vm/name-taken': (p) => t(`vm name already in use: ${p['vm']}.`, NOTHING, 'Choose another name.'),
+  'vm/ambiguous': (p) => t(`Several deleted VMs are named ${p['vm']}: ${p['ids']}.`, NOTHING, 'Use the id.'),
+  'vm/deleted': (p) => t(`${vm(p)} is deleted.`, NOTHING, 'Undelete it first.'),
+  'vm/not-deleted': (p) => t(`${vm(p)} is not in quarantine.`, NOTHING, 'Delete it first.'),
+  'vm/create-failed': (p) =>
+    t(
+      `${vm(p)} could not be created${why(p)}.`,
+      'It is not running.',
+      'Mend that; changing or starting it tries again.',
+    ),
+  'vm/start-failed': (p) =>
+    t(`${vm(p)} did not start${why(p)}.`, 'It is not running; its disk is untouched.', 'It is tried again by itself.'),
+  'vm/stop-failed': (p) => t(`${vm(p)} did not stop${why(p)}.`, 'It may still run.', 'Force the stop.'),
+  'vm/destroy-failed': (p) =>
+    t(`What is left of ${vm(p)} could not be removed${why(p)}.`, 'It is stopped.', 'It is tried again by itself.'),
+  'vm/exited': (p) =>
+    t(`${vm(p)} ended by itself${why(p)}.`, 'Its disk is untouched.', 'It is started again by itself.'),
+  'vm/over-capacity': (p) => t(`No room for ${vm(p)}${why(p)}.`, 'It waits.', 'It starts when room is free.'),
+  'vm/waiting': (p) => t(`${vm(p)} waits${why(p)}.`, '', ''),
+  'vm/record-unreadable': (p) =>
+    t(`The record of ${vm(p)} cannot be read.`, 'Nothing is done to it.', 'Look at the file named in the agent log.'),
+  'vm/network-unknown': (p) =>
+    t(`${host(p)} serves no network ${p['network']}.`, NOTHING, 'Name one that the host advertises.'),
+  'vmm/missing': (p) =>
+    t(
+      `${host(p)} has no hypervisor${why(p)}.`,
+      'VMs cannot run there.',
+      p['command'] ? `Install it with: ${p['command']}` : 'Install QEMU there.',
+    ),
+  'vmm/failed': (p) =>
+    t(`The hypervisor of ${vm(p)} failed${why(p)}.`, 'The VM is not running.', 'Look at its console and log.'),
+  'image/not-found': (p) =>
+    t(`There is no image ${or(p['image'], 'of that name')}.`, NOTHING, 'See the names with "eitri image list".'),
+  'image/name-taken': (p) => t(`An image named ${p['image']} is already here.`, NOTHING, 'Choose another name.'),
+  'image/none-default': (p) =>
+    t(
+      `There is no default image${p['arch'] ? ` for ${p['arch']}` : ''}.`,
+      NOTHING,
+      'Build one with "eitri image build-tiny", or name an image.',
+    ),
+  'image/in-use': (p) => t(`${image(p)} is used by ${p['vms']}.`, NOTHING, 'Purge those VMs first.'),
+  'image/digest-mismatch': (p) =>
+    t(
+      `The bytes of ${image(p)} do not match its SHA-256.`,
+      'It was thrown away; no VM saw it.',
+      'Check the URL and the digest.',
+    ),
+  'image/unreachable': (p) =>
+    t(`${image(p)} could not be fetched${why(p)}.`, 'The VM waits.', 'It is tried again by itself.'),
+  'image/format': (p) =>
+    t(
+      `${image(p)} is not usable${why(p)}.`,
+      NOTHING,
+      'Use a qcow2 or raw disk without a backing file, or a kernel image.',
+    ),
+  'image/too-big-for-disk': (p) =>
+    t(
+      `${image(p)} needs ${p['needed']} of disk; the VM has ${p['disk']}.`,
+      'An image is never shrunk.',
+      'Give the VM a larger disk.',
+    ),
+  'image/push-failed': (p) =>
+    t(`${image(p)} could not be sent to ${host(p)}${why(p)}.`, 'What arrived is kept.', 'It goes on by itself.'),
+  'image/build-impossible': (p) =>
+    t(`The tiny image cannot be built here${why(p)}.`, NOTHING, 'Build it on Debian x86_64, or add an image by URL.'),
+  'image/build-failed': (p) =>
+    t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+  'console/unavailable': (p) =>
+    t(
+      `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}`,
+      'The VM is not affected.',
+      'It reconnects by itself.',
+    ),
+  'console/read-only': (p) =>
+    t(`The keyboard of ${vm(p)} is held by another viewer.`, 'Nothing was typed.', 'Take the keyboard.'),
+  'task/not-found': () => t('There is no such task.', NOTHING, 'See "eitri task list".'),
+  'task/wrong-question': () => t('The task does not ask that any more.', NOTHING, 'Look at what it asks now.'),
+  'task/interrupted': () =>
+    t('The app stopped before this was done.', 'What was half-made was removed.', 'Start it again.'),
+  'store/conflict': () =>
+    t('Somebody else changed this first.', 'Your change was not applied.', 'Look at it and try again.'),
+  'store/unavailable': (p) =>
+    t(`The app's data cannot be written${why(p)}.`, NOTHING, 'Check the disk and the data folder.'),
+  'app/not-running': (p) =>
+    t(
+      `The app does not answer${p['socket'] ? ` on ${p['socket']}` : ''}.`,
+      NOTHING,
+      'Start it, or run "eitri serve", or add --embedded.',
+    ),
+  'app/already-running': (p) =>
+    t(`Another control plane holds ${p['data_dir']} (pid ${p['pid']}).`, NOTHING, 'Use that one.'),
+  'app/part-missing': (p) => t(`${or(p['part'], 'A part')} is missing here.`, NOTHING, or(p['next'], 'Install it.')),
+  'app/timeout': (p) =>
+    t(
+      `Not done within ${or(p['timeout'], 'the time given')}.`,
+      'It is still going on.',
+      'Wait longer, or look at it again.',
+    ),
+  'app/cancelled': () => t('Cancelled.', '', ''),
+  'app/bug': (p) =>
+    t(`An unexpected fault inside Eitri${why(p)}.`, 'It is in the log.', 'Please report it with the details.'),
+}
+
+/** Total over the codes; control and bidirectional-override characters from a host are stripped. */
+export function faultText(code: FaultCode, params: Record<string, string>): FaultText {
+  const clean = Object.fromEntries(Object.entries(params).map(([k, v]) => [k, printable(v)]))
+  return TEXT[code](clean)
+}
+
+/** One line: what, effect, next. */
+export function faultLine(code: FaultCode, params: Record<string, string>): string {
+  const { what, effect, next } = faultText(code, params)
+  return [what, effect, next].filter(Boolean).join(' ')
+}
+
+/** Text from a host as plain text: no control, ANSI or bidirectional-override characters, at most 400 characters. */
+export function printable(text: string): string {
+  return text
+    .replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, '')
+    .replace(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+/g, ' ')
+    .trim()
+    .slice(0, 400)
+}

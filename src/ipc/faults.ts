@@ -1,0 +1,169 @@
+/** Every way a thing can fail, `area/what`. A new code needs its words in fault-text.ts: forgetting them does not compile. */
+export const FAULT_CODES = [
+  'input/invalid',
+  'input/too-large',
+  'host/not-found',
+  'host/name-taken',
+  'host/has-vms',
+  'host/not-accepting',
+  'host/unreachable',
+  'host/no-answer',
+  'host/none',
+  'host/several',
+  'host/local-impossible',
+  'host/unsupported',
+  'host/packages-missing',
+  'host/already-added',
+  'host/identity-mismatch',
+  'host/disk-full',
+  'ssh/host-key-unknown',
+  'ssh/host-key-changed',
+  'ssh/host-key-revoked',
+  'ssh/auth-refused',
+  'ssh/key-unreadable',
+  'ssh/passphrase-wrong',
+  'ssh/sudo-refused',
+  'ssh/config-invalid',
+  'ssh/unsupported',
+  'ssh/protocol',
+  'ssh/lost',
+  'agent/missing',
+  'agent/not-running',
+  'agent/version-skew',
+  'agent/foreign-controller',
+  'agent/superseded',
+  'agent/auth-rejected',
+  'agent/install-failed',
+  'agent/misbehaved',
+  'vm/not-found',
+  'vm/name-taken',
+  'vm/ambiguous',
+  'vm/deleted',
+  'vm/not-deleted',
+  'vm/create-failed',
+  'vm/start-failed',
+  'vm/stop-failed',
+  'vm/destroy-failed',
+  'vm/exited',
+  'vm/over-capacity',
+  'vm/waiting',
+  'vm/record-unreadable',
+  'vm/network-unknown',
+  'vmm/missing',
+  'vmm/failed',
+  'image/not-found',
+  'image/name-taken',
+  'image/none-default',
+  'image/in-use',
+  'image/digest-mismatch',
+  'image/unreachable',
+  'image/format',
+  'image/too-big-for-disk',
+  'image/push-failed',
+  'image/build-impossible',
+  'image/build-failed',
+  'console/unavailable',
+  'console/read-only',
+  'task/not-found',
+  'task/wrong-question',
+  'task/interrupted',
+  'store/conflict',
+  'store/unavailable',
+  'app/not-running',
+  'app/already-running',
+  'app/part-missing',
+  'app/timeout',
+  'app/cancelled',
+  'app/bug',
+] as const
+export type FaultCode = (typeof FAULT_CODES)[number]
+
+export const DISPOSITIONS = ['transient', 'permanent', 'conflict', 'cancelled', 'bug'] as const
+export type Disposition = (typeof DISPOSITIONS)[number]
+
+/** A fault as plain data: what crosses a process boundary. `params` never hold secrets. */
+export interface FaultData {
+  code: FaultCode
+  disposition: Disposition
+  params: Record<string, string>
+  retryAfterMs?: number
+  id: string
+}
+
+/** The one error type that crosses module boundaries; `cause` stays local. */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+  readonly disposition: Disposition
+  readonly params: Record<string, string>
+  readonly retryAfterMs: number | undefined
+  readonly id: string
+
+  constructor(
+    code: FaultCode,
+    disposition: Disposition,
+    params: Record<string, string> = {},
+    options: { cause?: unknown; retryAfterMs?: number; id?: string } = {},
+  ) {
+    super(`${code} ${JSON.stringify(params)}`, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.disposition = disposition
+    this.params = params
+    this.retryAfterMs = options.retryAfterMs
+    this.id = options.id ?? crypto.randomUUID().slice(0, 8)
+  }
+
+  toData(): FaultData {
+    const { code, disposition, params, id } = this
+    return {
+      code,
+      disposition,
+      params,
+      id,
+      ...(this.retryAfterMs === undefined ? {} : { retryAfterMs: this.retryAfterMs }),
+    }
+  }
+}
+
+/** The fault inside an error, through any depth of `cause`; undefined when there is none. */
+export function findFault(error: unknown): Fault | undefined {
+  for (let e = error, depth = 0; e instanceof Error && depth < 8; e = e.cause, depth++) if (e instanceof Fault) return e
+  return undefined
+}
+
+/** Any error as a fault: its own, `app/cancelled` for an abort, else `app/bug` with the message kept as a param. */
+export function asFault(error: unknown): Fault {
+  const fault = findFault(error)
+  if (fault) return fault
+  if (error instanceof Error && error.name === 'AbortError')
+    return new Fault('app/cancelled', 'cancelled', {}, { cause: error })
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, 300)
+  return new Fault('app/bug', 'bug', { message }, { cause: error })
+}
+
+const CODES: ReadonlySet<string> = new Set(FAULT_CODES)
+
+/** A fault from the wire; a code this build does not know becomes `app/bug` that names it. */
+export function faultFromData(data: {
+  code: string
+  disposition: string
+  params: Record<string, string>
+  retryAfterMs?: bigint | number | undefined
+  id: string
+}): Fault {
+  const known = CODES.has(data.code)
+  const disposition = (DISPOSITIONS as readonly string[]).includes(data.disposition)
+    ? (data.disposition as Disposition)
+    : 'bug'
+  return new Fault(
+    known ? (data.code as FaultCode) : 'app/bug',
+    disposition,
+    known ? data.params : { ...data.params, message: `unknown fault ${data.code}` },
+    { id: data.id, ...(data.retryAfterMs === undefined ? {} : { retryAfterMs: Number(data.retryAfterMs) }) },
+  )
+}
+
+/** For the end of a switch over a closed union. */
+export function assertNever(value: never): never {
+  throw new Fault('app/bug', 'bug', { message: `unexpected ${JSON.stringify(value)}` })
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { Fault } from './faults.ts'
+import { isFingerprint, isId, isName, isSha256 } from './names.ts'
+import { LIMITS } from './units.ts'
+
+const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
+const empty = z.literal('')
+const name = z.string().refine(isName, NAME_RULE)
+const nameOrId = z.string().min(1, 'name it').max(64, 'longer than any name')
+const sha256 = z.string().refine(isSha256, 'invalid image_sha256: 64 lower-case hex characters are needed')
+const port = z.number().int().min(1, 'ports start at 1').max(65535, 'ports end at 65535')
+const oneLine = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\0-\x1f\x7f]*$/, 'control characters are not allowed')
+const url = z
+  .string()
+  .max(2048)
+  .refine((u) => /^https?:\/\//.test(u) && URL.canParse(u), 'use an http or https URL')
+const floor = (what: string, max: number) =>
+  z.number().int('use a whole number').min(1, `${what} must be at least 1`).max(max, `${what} must be at most ${max}`)
+
+/** A host part of `[user@]host[:port]`: nothing that ssh could take for an option or a shell for a command. */
+const sshHost = z
+  .string()
+  .min(1, 'name a host')
+  .max(255)
+  .regex(/^[A-Za-z0-9_[][A-Za-z0-9._:\]%-]*$/, 'use a host name, an address or a name from your ssh configuration')
+
+/** Sizes a VM gets where neither the request nor its image names one. */
+export const DEFAULT_SIZE = { vcpus: 1, memMb: 512, diskGb: 10 } as const
+
+/** One schema per request message, applied after defaults. The same rules serve the API, the CLI and the forms. */
+export const rules = {
+  createVm: z
+    .object({
+      name,
+      host: z.union([empty, nameOrId]),
+      image: z.union([empty, nameOrId]),
+      imageUrl: z.union([empty, url]),
+      imageSha256: z.union([empty, sha256]),
+      vcpus: floor('vcpus', 256),
+      memMb: floor('mem_mb', 4 * 1024 * 1024),
+      diskGb: floor('disk_gb', 65536),
+      cloudInit: z
+        .instanceof(Uint8Array)
+        .refine((b) => b.length <= LIMITS.cloudInitBytes, 'user-data is larger than 64 KiB'),
+      sshAuthorizedKeys: z
+        .array(
+          z
+            .string()
+            .max(16384)
+            .regex(
+              /^(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/=]+( [^\0-\x1f\x7f]*)?$/,
+              'not an OpenSSH public key line',
+            ),
+        )
+        .max(32, 'at most 32 keys'),
+      network: z.union([empty, name]),
+      backend: z.enum(['', 'qemu', 'cloud-hypervisor', 'vfkit'], 'qemu, cloud-hypervisor or vfkit'),
+      power: z.enum(['running', 'stopped'], 'running or stopped'),
+      labels: z.record(
+        z
+          .string()
+          .min(1)
+          .max(63)
+          .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and ._/- only'),
+        oneLine(255),
+      ),
+      vmId: z.union([empty, z.string().refine(isId, 'use 32 lower-case hex characters')]),
+    })
+    .refine((r) => (r.imageUrl === '') === (r.imageSha256 === ''), {
+      path: ['imageSha256'],
+      error: 'image_url and image_sha256 go together: give both or neither',
+    })
+    .refine((r) => r.image === '' || r.imageUrl === '', { path: ['image'], error: 'give an image or a URL, not both' }),
+  addHost: z.object({ name }),
+  sshWay: z.object({
+    host: sshHost,
+    port: port.optional(),
+    user: oneLine(64).regex(/^([A-Za-z0-9_][A-Za-z0-9_.@\\-]*)?$/, 'not a login name'),
+    identityFile: oneLine(4096),
+    acceptHostKey: z.union([empty, z.string().refine(isFingerprint, 'use a fingerprint as ssh prints it: SHA256:…')]),
+    password: z.string().max(1024),
+    sudoPassword: z.string().max(1024),
+    passphrase: z.string().max(1024),
+  }),
+  addImage: z.object({
+    name,
+    url,
+    sha256,
+    arch: z.enum(['x86_64', 'aarch64'], 'x86_64 or aarch64'),
+    kind: z.enum(['disk', 'kernel'], 'disk or kernel'),
+  }),
+  vmRef: z.object({ vm: nameOrId }),
+  undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
+  hostRef: z.object({ host: nameOrId }),
+  imageRef: z.object({ image: nameOrId }),
+} as const
+
+export type RuleName = keyof typeof rules
+export type Checked<N extends RuleName> = z.infer<(typeof rules)[N]>
+
+export interface Problem {
+  /** snake_case field, as on the wire and the command line. */
+  field: string
+  problem: string
+}
+
+const snake = (field: string) => field.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+
+/** Every problem of a request, none when it is fine. For forms, which show them beside the fields. */
+export function problemsOf(rule: RuleName, value: unknown): Problem[] {
+  const result = rules[rule].safeParse(value)
+  if (result.success) return []
+  return result.error.issues.map((i) => ({ field: snake(String(i.path[0] ?? '')), problem: i.message }))
+}
+
+/** The request's checked fields; raises `input/invalid` naming the first wrong one. */
+export function check<N extends RuleName>(rule: N, value: unknown): Checked<N> {
+  const result = rules[rule].safeParse(value)
+  if (result.success) return result.data as Checked<N>
+  const [first] = problemsOf(rule, value)
+  const raw = (value as Record<string, unknown>)[String(result.error.issues[0]?.path[0] ?? '')]
+  throw new Fault('input/invalid', 'permanent', {
+    field: first?.field ?? '',
+    problem: first?.problem ?? 'not valid',
+    value: typeof raw === 'string' && !/password|passphrase/.test(first?.field ?? '') ? raw.slice(0, 80) : '',
+  })
+}

@@ -1,0 +1,39 @@
+export const KiB = 1024
+export const MiB = 1024 * KiB
+export const GiB = 1024 * MiB
+
+/** Bounds of the wire. Every message, chunk and window of both contracts is one of these. */
+export const LIMITS = {
+  /** Largest message either side of the agent contract reads or writes, bytes. */
+  agentMessageBytes: 4 * MiB,
+  /** Largest request the fleet API reads, bytes. */
+  fleetMessageBytes: 4 * MiB,
+  /** Largest chunk of PutImage, bytes. */
+  imageChunkBytes: MiB,
+  /** Largest ConsoleData or console data frame, bytes. */
+  consoleChunkBytes: 64 * KiB,
+  /** Largest console input message, bytes. */
+  consoleInputBytes: 64 * KiB,
+  /** A console sender stops this far past the last ack, and goes on below the low mark. */
+  consoleWindowBytes: 512 * KiB,
+  consoleWindowLowBytes: 128 * KiB,
+  /** A viewer acks at least this often, bytes. */
+  consoleAckBytes: 64 * KiB,
+  /** Serial log kept per VM, bytes; its head is punched past this. */
+  consoleLogBytes: 256 * MiB,
+  /** user-data, bytes. */
+  cloudInitBytes: 64 * KiB,
+} as const
+
+/** Periods and deadlines, ms, that both sides of a contract must agree on. */
+export const TIMES = {
+  reportMs: 10_000,
+  /** A report older than this makes a host's values "last known". */
+  staleMs: 15_000,
+  snapshotWriteMs: 30_000,
+  attachMs: 10_000,
+  consoleOpenMs: 10_000,
+} as const
+
+/** Version of the agent wire protocol this tree speaks. */
+export const AGENT_PROTOCOL = 1

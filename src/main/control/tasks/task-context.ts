@@ -1,0 +1,54 @@
+import type { Fault } from '../../../ipc/faults.ts'
+
+/** What a task may ask a person; mirrors TaskQuestion. */
+export type Question =
+  | {
+      kind: 'host_key'
+      host: string
+      keyType: string
+      fingerprint: string
+      known?: { fingerprint: string; since: Date }
+    }
+  | { kind: 'secret'; what: 'password' | 'passphrase' | 'sudo_password'; of: string; problem: string }
+  | { kind: 'packages'; missing: string[]; command: string }
+  | { kind: 'take_over'; controllerName: string }
+
+/** `fingerprint` answers host_key, `secret` answers secret, `agree` the others. */
+export interface Answer {
+  fingerprint?: string
+  secret?: string
+  agree?: boolean
+}
+
+export interface StepContext {
+  /** Shown beside the step while it runs and after it. */
+  detail(text: string): void
+  /** Bytes; total absent = unknown. Coalesced: cheap to call often. */
+  progress(done: number, total?: number): void
+}
+
+/** What a running task sees. A task that throws is `failed` with that fault; an abort makes it `cancelled`. */
+export interface TaskContext {
+  readonly id: string
+  readonly signal: AbortSignal
+  /** Names every step ahead, so that people see how far it is. */
+  plan(steps: string[]): void
+  /** Runs one planned step; its failure fails the step and is thrown on. */
+  step<T>(name: string, run: (step: StepContext) => Promise<T>): Promise<T>
+  skip(name: string, detail: string): void
+  /** Waits for a person; rejects when the task is cancelled. One question at a time. */
+  ask(question: Question): Promise<Answer>
+}
+
+export interface TaskOutcome {
+  resultId: string
+}
+
+export type TaskRun = (task: TaskContext) => Promise<TaskOutcome>
+
+/** Starts tasks; each is a row in the store. A task found unfinished at start-up ends as `task/interrupted`. */
+export interface TaskStarter {
+  start(kind: 'add_host' | 'remove_host' | 'build_image' | 'push_image', subject: string, run: TaskRun): string
+  /** Resolves when it ended; with its fault unless done. */
+  ended(taskId: string): Promise<Fault | undefined>
+}
