@@ -9,6 +9,7 @@ export interface FaultText {
 
 type P = Record<string, string>
 const or = (value: string | undefined, fallback: string) => (value === undefined || value === '' ? fallback : value)
+const v = (p: P, key: string) => or(p[key], 'unknown')
 const host = (p: P) => or(p['host'], 'The host')
 const vm = (p: P) => or(p['vm'], 'The VM')
 const image = (p: P) => or(p['image'], 'The image')
@@ -20,7 +21,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'input/invalid': (p) =>
     t(
       p['value']
-        ? `${or(p['field'], 'input')} "${p['value']}" is not valid: ${or(p['problem'], 'not allowed')}.`
+        ? `${or(p['field'], 'input')} "${v(p, 'value')}" is not valid: ${or(p['problem'], 'not allowed')}.`
         : `${or(p['field'], 'Input')} is not valid: ${or(p['problem'], 'not allowed')}.`,
       NOTHING,
       'Correct it and try again.',
@@ -28,12 +29,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'input/too-large': (p) => t(`The request is larger than allowed${why(p)}.`, NOTHING, 'Send less.'),
   'host/not-found': (p) =>
     t(`There is no host ${or(p['host'], 'of that name')}.`, NOTHING, 'See the names with "eitri host list".'),
-  'host/name-taken': (p) => t(`A host named ${p['host']} is already here.`, NOTHING, 'Choose another name.'),
+  'host/name-taken': (p) => t(`A host named ${v(p, 'host')} is already here.`, NOTHING, 'Choose another name.'),
   'host/already-added': (p) =>
-    t(`This machine is already in the fleet as ${p['host']}.`, NOTHING, 'Use that host, or remove it first.'),
+    t(`This machine is already in the fleet as ${v(p, 'host')}.`, NOTHING, 'Use that host, or remove it first.'),
   'host/has-vms': (p) =>
     t(
-      `${host(p)} still has VMs: ${p['vms']}.`,
+      `${host(p)} still has VMs: ${v(p, 'vms')}.`,
       NOTHING,
       'Delete and purge them first, or remove with --force, which leaves them running there.',
     ),
@@ -47,7 +48,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'host/no-answer': (p) =>
     t(`${host(p)} stopped answering.`, 'Its VMs are unknown, not stopped.', 'It is tried again by itself.'),
   'host/none': () => t('There is no host yet.', NOTHING, 'Add one with "eitri host add NAME --local" or "--ssh HOST".'),
-  'host/several': (p) => t(`There are several hosts: ${p['hosts']}.`, NOTHING, 'Say which with --host.'),
+  'host/several': (p) => t(`There are several hosts: ${v(p, 'hosts')}.`, NOTHING, 'Say which with --host.'),
   'host/local-impossible': (p) => t(`This computer cannot run VMs${why(p)}.`, NOTHING, 'Add a host over SSH instead.'),
   'host/unsupported': (p) =>
     t(
@@ -57,9 +58,9 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'host/packages-missing': (p) =>
     t(
-      `${host(p)} lacks ${p['missing']}.`,
+      `${host(p)} lacks ${v(p, 'missing')}.`,
       NOTHING,
-      p['command'] ? `Install there with: ${p['command']}` : 'Install them there and try again.',
+      p['command'] ? `Install there with: ${v(p, 'command')}` : 'Install them there and try again.',
     ),
   'host/identity-mismatch': (p) =>
     t(
@@ -75,13 +76,13 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'ssh/host-key-unknown': (p) =>
     t(
-      `${host(p)} has a host key nobody here has accepted: ${p['fingerprint']}.`,
+      `${host(p)} has a host key nobody here has accepted: ${v(p, 'fingerprint')}.`,
       'Nothing was sent.',
       'Compare it on the host, then accept it with --accept-host-key.',
     ),
   'ssh/host-key-changed': (p) =>
     t(
-      `${host(p)} answered with a different host key: ${p['fingerprint']}, known was ${p['known']}.`,
+      `${host(p)} answered with a different host key: ${v(p, 'fingerprint')}, known was ${v(p, 'known')}.`,
       'We did not sign in. Its VMs keep running.',
       'If this host was rebuilt, compare the fingerprint on its own screen, then accept the new key.',
     ),
@@ -93,15 +94,15 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'ssh/auth-refused': (p) =>
     t(
-      `${or(p['address'], host(p))} refused the sign-in${p['methods'] ? ` (tried ${p['methods']})` : ''}.`,
+      `${or(p['address'], host(p))} refused the sign-in${p['methods'] ? ` (tried ${v(p, 'methods')})` : ''}.`,
       NOTHING,
       'Check the user, the key or the password.',
     ),
   'ssh/key-unreadable': (p) =>
-    t(`The key file ${p['file']} cannot be used${why(p)}.`, NOTHING, 'Give another key with --identity.'),
+    t(`The key file ${v(p, 'file')} cannot be used${why(p)}.`, NOTHING, 'Give another key with --identity.'),
   'ssh/passphrase-wrong': (p) =>
     t(
-      `The passphrase of ${p['file']} is wrong or missing.`,
+      `The passphrase of ${v(p, 'file')} is wrong or missing.`,
       NOTHING,
       'Give it with --password-stdin, or load the key into ssh-agent.',
     ),
@@ -135,7 +136,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'agent/foreign-controller': (p) =>
     t(
-      `${host(p)} is held by another control plane${p['controller'] ? ` (${p['controller']})` : ''}.`,
+      `${host(p)} is held by another control plane${p['controller'] ? ` (${v(p, 'controller')})` : ''}.`,
       NOTHING,
       'Take it over on purpose, or leave it.',
     ),
@@ -157,8 +158,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'vm/not-found': (p) =>
     t(`There is no VM ${or(p['vm'], 'of that name')}.`, NOTHING, 'See the names with "eitri vm list".'),
-  'vm/name-taken': (p) => t(`vm name already in use: ${p['vm']}.`, NOTHING, 'Choose another name.'),
-  'vm/ambiguous': (p) => t(`Several deleted VMs are named ${p['vm']}: ${p['ids']}.`, NOTHING, 'Use the id.'),
+  'vm/name-taken': (p) => t(`vm name already in use: ${v(p, 'vm')}.`, NOTHING, 'Choose another name.'),
+  'vm/ambiguous': (p) => t(`Several deleted VMs are named ${v(p, 'vm')}: ${v(p, 'ids')}.`, NOTHING, 'Use the id.'),
   'vm/deleted': (p) => t(`${vm(p)} is deleted.`, NOTHING, 'Undelete it first.'),
   'vm/not-deleted': (p) => t(`${vm(p)} is not in quarantine.`, NOTHING, 'Delete it first.'),
   'vm/create-failed': (p) =>
@@ -179,25 +180,25 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'vm/record-unreadable': (p) =>
     t(`The record of ${vm(p)} cannot be read.`, 'Nothing is done to it.', 'Look at the file named in the agent log.'),
   'vm/network-unknown': (p) =>
-    t(`${host(p)} serves no network ${p['network']}.`, NOTHING, 'Name one that the host advertises.'),
+    t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
   'vmm/missing': (p) =>
     t(
       `${host(p)} has no hypervisor${why(p)}.`,
       'VMs cannot run there.',
-      p['command'] ? `Install it with: ${p['command']}` : 'Install QEMU there.',
+      p['command'] ? `Install it with: ${v(p, 'command')}` : 'Install QEMU there.',
     ),
   'vmm/failed': (p) =>
     t(`The hypervisor of ${vm(p)} failed${why(p)}.`, 'The VM is not running.', 'Look at its console and log.'),
   'image/not-found': (p) =>
     t(`There is no image ${or(p['image'], 'of that name')}.`, NOTHING, 'See the names with "eitri image list".'),
-  'image/name-taken': (p) => t(`An image named ${p['image']} is already here.`, NOTHING, 'Choose another name.'),
+  'image/name-taken': (p) => t(`An image named ${v(p, 'image')} is already here.`, NOTHING, 'Choose another name.'),
   'image/none-default': (p) =>
     t(
-      `There is no default image${p['arch'] ? ` for ${p['arch']}` : ''}.`,
+      `There is no default image${p['arch'] ? ` for ${v(p, 'arch')}` : ''}.`,
       NOTHING,
       'Build one with "eitri image build-tiny", or name an image.',
     ),
-  'image/in-use': (p) => t(`${image(p)} is used by ${p['vms']}.`, NOTHING, 'Purge those VMs first.'),
+  'image/in-use': (p) => t(`${image(p)} is used by ${v(p, 'vms')}.`, NOTHING, 'Purge those VMs first.'),
   'image/digest-mismatch': (p) =>
     t(
       `The bytes of ${image(p)} do not match its SHA-256.`,
@@ -214,7 +215,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'image/too-big-for-disk': (p) =>
     t(
-      `${image(p)} needs ${p['needed']} of disk; the VM has ${p['disk']}.`,
+      `${image(p)} needs ${v(p, 'needed')} of disk; the VM has ${v(p, 'disk')}.`,
       'An image is never shrunk.',
       'Give the VM a larger disk.',
     ),
@@ -226,7 +227,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
   'console/unavailable': (p) =>
     t(
-      `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}`,
+      `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}.`,
       'The VM is not affected.',
       'It reconnects by itself.',
     ),
@@ -242,12 +243,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`The app's data cannot be written${why(p)}.`, NOTHING, 'Check the disk and the data folder.'),
   'app/not-running': (p) =>
     t(
-      `The app does not answer${p['socket'] ? ` on ${p['socket']}` : ''}.`,
+      `The app does not answer${p['socket'] ? ` on ${v(p, 'socket')}` : ''}.`,
       NOTHING,
       'Start it, or run "eitri serve", or add --embedded.',
     ),
   'app/already-running': (p) =>
-    t(`Another control plane holds ${p['data_dir']} (pid ${p['pid']}).`, NOTHING, 'Use that one.'),
+    t(`Another control plane holds ${v(p, 'data_dir')} (pid ${v(p, 'pid')}).`, NOTHING, 'Use that one.'),
   'app/part-missing': (p) => t(`${or(p['part'], 'A part')} is missing here.`, NOTHING, or(p['next'], 'Install it.')),
   'app/timeout': (p) =>
     t(

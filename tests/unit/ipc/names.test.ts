@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { connectName, isFingerprint, isId, isName, isSha256 } from '../../../src/ipc/names.ts'
+
+describe('names', () => {
+  it.each(['a', 'web-12', '0', `a${'b'.repeat(62)}`])('DM-01: takes the RFC 1123 label %s', (text) => {
+    expect(isName(text)).toBe(true)
+  })
+
+  it.each(['', '-rf', 'a-', '$(id)', 'Web', 'a_b', 'a.b', 'ä', 'a b', 'a\n', `a${'b'.repeat(63)}`])(
+    'DM-01: refuses %j as a name',
+    (text) => {
+      expect(isName(text)).toBe(false)
+    },
+  )
+
+  it('never takes a name that a shell or an option parser could read otherwise', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 80 }), (text) => {
+        if (isName(text)) expect(text).toMatch(/^[a-z0-9][a-z0-9-]*$/)
+      }),
+    )
+  })
+
+  it('DM-02: takes a digest only as 64 lowercase hex characters', () => {
+    expect(isSha256('0f'.repeat(32))).toBe(true)
+    expect(isSha256('0F'.repeat(32))).toBe(false)
+    expect(isSha256('0f'.repeat(31))).toBe(false)
+  })
+
+  it('DM-03: takes an id only as 32 lowercase hex characters', () => {
+    expect(isId('0f'.repeat(16))).toBe(true)
+    expect(isId('0f'.repeat(15))).toBe(false)
+  })
+
+  it('takes a fingerprint as OpenSSH prints it', () => {
+    expect(isFingerprint(`SHA256:${'A'.repeat(43)}`)).toBe(true)
+    expect(isFingerprint(`MD5:${'A'.repeat(43)}`)).toBe(false)
+  })
+
+  it('SSH-02: joins tenant and name into the name a guest is reached by', () => {
+    expect(connectName('default', 'web')).toBe('default.web')
+  })
+})
