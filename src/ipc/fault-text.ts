@@ -128,6 +128,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'VMs keep running; changes wait.',
       'It is started again by itself.',
     ),
+  'agent/already-running': (p) =>
+    t(`An agent already listens on ${or(p['socket'], 'this socket')}.`, NOTHING, 'Use that one, or stop it first.'),
   'agent/version-skew': (p) =>
     t(
       `The agent on ${host(p)} speaks another protocol version.`,

@@ -29,6 +29,7 @@ export const FAULT_CODES = [
   'ssh/lost',
   'agent/missing',
   'agent/not-running',
+  'agent/already-running',
   'agent/version-skew',
   'agent/foreign-controller',
   'agent/superseded',

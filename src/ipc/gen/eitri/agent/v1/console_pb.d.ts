@@ -75,6 +75,12 @@ export declare type ConsoleResponse = Message<"eitri.agent.v1.ConsoleResponse"> 
      */
     value: ConsolePower;
     case: "power";
+  } | {
+    /**
+     * @generated from field: eitri.agent.v1.ConsoleRefused refused = 5;
+     */
+    value: ConsoleRefused;
+    case: "refused";
   } | { case: undefined; value?: undefined };
 };
 
@@ -255,4 +261,24 @@ export declare type ConsolePower = Message<"eitri.agent.v1.ConsolePower"> & {
  * Use `create(ConsolePowerSchema)` to create a new message.
  */
 export declare const ConsolePowerSchema: GenMessage<ConsolePower>;
+
+/**
+ * Input was not delivered; the console stays open. A viewer that does not know this message loses nothing but the words.
+ *
+ * @generated from message eitri.agent.v1.ConsoleRefused
+ */
+export declare type ConsoleRefused = Message<"eitri.agent.v1.ConsoleRefused"> & {
+  /**
+   * One sentence for people.
+   *
+   * @generated from field: string detail = 1;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message eitri.agent.v1.ConsoleRefused.
+ * Use `create(ConsoleRefusedSchema)` to create a new message.
+ */
+export declare const ConsoleRefusedSchema: GenMessage<ConsoleRefused>;
 
