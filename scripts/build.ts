@@ -1,0 +1,81 @@
+import { cp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { build as vite } from 'vite'
+import { bundleAgent, bundleElectron, bundlePlain, bundlePreload, writeAgentManifest } from './bundles.ts'
+import { root } from './root.ts'
+import { buildExecutable } from './sea.ts'
+import { ifStale, withBuildLock } from './stale.ts'
+
+export const TARGETS = ['main', 'electron', 'preload', 'renderer', 'assets', 'agent', 'sea'] as const
+export type Target = (typeof TARGETS)[number]
+
+const TOOLS = ['package-lock.json', 'scripts/bundles.ts', 'scripts/build.ts']
+
+/** Paths under the project whose change makes a target stale. */
+const INPUTS: Record<Target, string[]> = {
+  main: ['src/ipc', 'src/main', ...TOOLS],
+  electron: ['src/ipc', 'src/main', ...TOOLS],
+  preload: ['src/ipc', 'src/main/shell', ...TOOLS],
+  renderer: ['src/ipc', 'src/renderer', 'vite.config.ts', 'package-lock.json'],
+  assets: ['assets'],
+  agent: ['src/ipc', 'src/agent', ...TOOLS],
+  sea: ['src/ipc', 'src/agent', 'scripts/sea.ts', ...TOOLS],
+}
+
+const RUN: Record<Target, () => Promise<void>> = {
+  main: bundlePlain,
+  electron: bundleElectron,
+  preload: bundlePreload,
+  renderer: buildRenderer,
+  assets: copyAssets,
+  agent: async () => {
+    await bundleAgent()
+    await writeAgentManifest()
+  },
+  sea: async () => {
+    await buildExecutable()
+    await writeAgentManifest()
+  },
+}
+
+async function buildRenderer(): Promise<void> {
+  await vite({ root: join(root, 'src/renderer'), configFile: join(root, 'vite.config.ts'), logLevel: 'warn' })
+}
+
+async function copyAssets(): Promise<void> {
+  const next = join(root, 'dist/assets.new')
+  await rm(next, { recursive: true, force: true })
+  await cp(join(root, 'assets'), next, { recursive: true })
+  await rm(join(root, 'dist/assets'), { recursive: true, force: true })
+  await rename(next, join(root, 'dist/assets'))
+}
+
+/** Builds what is stale; `say` hears the name of each target built. One process builds at a time. */
+export async function ensureBuilt(
+  targets: readonly Target[],
+  say: (target: Target) => void,
+  force = false,
+): Promise<void> {
+  const stale = () => targets.filter((target) => force || ifStale(target, INPUTS[target]).stale)
+  if (stale().length === 0) return
+  await withBuildLock(async () => {
+    for (const target of stale()) {
+      const { markFresh } = ifStale(target, INPUTS[target])
+      say(target)
+      await RUN[target]()
+      markFresh()
+    }
+  })
+}
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { force: { type: 'boolean' } } })
+  const unknown = positionals.filter((name) => !(TARGETS as readonly string[]).includes(name))
+  if (unknown.length > 0) {
+    console.error(`Unknown target ${unknown.join(', ')}; there are: ${TARGETS.join(', ')}`)
+    process.exit(2)
+  }
+  const targets = positionals.length > 0 ? (positionals as Target[]) : TARGETS
+  await ensureBuilt(targets, (target) => console.error(`build: ${target}`), values.force ?? false)
+}

@@ -1,0 +1,132 @@
+// Starts the project's programs from a checkout. Uses no packages: it runs on the system's Node, puts the project's own
+// Node 24 and packages in place when they are missing or the lock changed, and goes on under that Node.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PROGRAMS = {
+  start: 'scripts/start.ts',
+  test: 'scripts/test.ts',
+  eitri: 'scripts/eitri.ts',
+  agent: 'scripts/agent.ts',
+  bench: 'tests/bench/bench.ts',
+}
+const QUIET = new Set(['eitri', 'agent', 'bench'])
+const MIN_NODE = 20
+const LOCK_WAIT_MS = 600_000
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const [program, ...args] = process.argv.slice(2)
+
+function stop(code, sentence) {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(code)
+}
+
+function checkMachine() {
+  if (!Object.hasOwn(PROGRAMS, program ?? ''))
+    stop(2, `Usage: node scripts/run.mjs ${Object.keys(PROGRAMS).join('|')} [arguments]`)
+  const major = Number(process.versions.node.split('.')[0])
+  if (major < MIN_NODE)
+    stop(
+      3,
+      `Node ${process.versions.node} is too old to start Eitri: install Node ${MIN_NODE} or newer and run this again.`,
+    )
+  if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch))
+    stop(
+      3,
+      `Eitri runs from a checkout on Linux x86_64 and arm64; this is ${process.platform} ${process.arch}. Use such a machine, or reach one over SSH.`,
+    )
+}
+
+const projectNode = () => join(root, `node_modules/node-linux-${process.arch}/bin/node`)
+const stampFile = () => join(root, 'node_modules/.eitri-lock')
+const lockDigest = () =>
+  createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+
+function installed() {
+  return (
+    existsSync(projectNode()) && existsSync(stampFile()) && readFileSync(stampFile(), 'utf8').trim() === lockDigest()
+  )
+}
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+// `out/` and not node_modules: npm removes the latter while the lock is held.
+function withInstallLock(run) {
+  const lock = join(root, 'out/install.lock')
+  mkdirSync(dirname(lock), { recursive: true })
+  const until = Date.now() + LOCK_WAIT_MS
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      const holder = Number(readFileSync(lock, 'utf8').trim() || 'NaN')
+      const written = Date.now() - statSync(lock).mtimeMs > 1000
+      if (Number.isNaN(holder) ? written : !alive(holder)) rmSync(lock, { force: true })
+      else if (Date.now() > until) stop(1, `Process ${holder} is still installing packages; end it and try again.`)
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    }
+  }
+  try {
+    run()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function install() {
+  if (installed()) return
+  process.stderr.write('Installing packages with npm ci …\n')
+  const npmCli = process.env['npm_execpath']
+  const [command, prefix] = npmCli?.endsWith('.js') ? [process.execPath, [npmCli]] : ['npm', []]
+  const { status, error } = spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
+  if (error) stop(3, `npm could not be started (${error.message}): install npm and run this again.`)
+  if (status !== 0) stop(1, 'npm ci failed; nothing was started. Its reason stands above.')
+  if (!existsSync(projectNode()))
+    stop(
+      3,
+      `npm did not install node-linux-${process.arch}; optional packages must not be left out (check "npm config get omit").`,
+    )
+  writeFileSync(stampFile(), `${lockDigest()}\n`)
+}
+
+function run() {
+  const bin = join(root, 'node_modules/.bin')
+  const target = join(root, PROGRAMS[program])
+  if (!existsSync(target)) stop(3, `${PROGRAMS[program]} is missing from this checkout.`)
+  const child = spawn(projectNode(), ['--disable-warning=ExperimentalWarning', target, ...args], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+      ...(QUIET.has(program) ? { EITRI_QUIET: '1' } : {}),
+    },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => stop(3, `${projectNode()} could not be started: ${error.message}`))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1)
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(name)
+    process.kill(process.pid, signal)
+  })
+}
+
+checkMachine()
+if (!installed()) withInstallLock(install)
+run()
