@@ -1,0 +1,353 @@
+import { Fault } from '../../../ipc/faults.ts'
+import { type AuditStore, SYSTEM_TENANT } from './audit-store.ts'
+import { brokeConstraint, type Database } from './database.ts'
+
+/** How an SSH host is dialled. */
+export interface HostSsh {
+  /** As resolved: what is dialled. */
+  host: string
+  port: number
+  user: string
+  /** Empty = as ssh finds one. */
+  identityFile: string
+  /** As the person typed it. */
+  hostname: string
+  useSudo: boolean
+}
+
+export interface HostAgent {
+  /** On the host. */
+  socketPath: string
+  executable: string
+  stateDir: string
+  /** ed25519 public key, raw 32 bytes, base64: what Hello must prove. */
+  identityPublicKey: string
+  runsAs: string
+  startedBy: string
+}
+
+/** Facts as last told; every field optional because older agents say less. */
+export interface HostFactsRow {
+  hostname: string
+  os: string
+  platform: string
+  arch: string
+  kernel: string
+  init: string
+  cpuModel: string
+  cpus: number
+  memBytes: number
+  diskBytes: number
+  diskFreeBytes: number
+  acceleration: string
+  accelerationDetail: string
+  vmmVersion: string
+  missing: string[]
+  runsAs: string
+  startedBy: string
+}
+
+export interface CapacityRow {
+  vcpus: number
+  memMb: number
+  diskGb: number
+}
+
+export type HostStatus = 'enrolled' | 'decommissioning'
+
+/** What onboarding knows at its end, written in one go. */
+export interface NewHost {
+  /** 32 hex characters. */
+  id: string
+  name: string
+  kind: 'local' | 'ssh'
+  ssh: HostSsh | null
+  agent: HostAgent
+  /** SHA256:… of the SSH host key; empty without SSH. */
+  hostKeyFingerprint: string
+  facts: HostFactsRow | null
+}
+
+export interface HostRow extends NewHost {
+  tenant: string
+  status: HostStatus
+  /** Absent = never told. */
+  capacity: CapacityRow | null
+  agentVersion: string
+  backend: string
+  guestCidr: string
+  uplinkAddress: string
+  /** Last report of a session that ended; live ones are in the registry. */
+  lastSeenAt: Date | null
+  epoch: bigint
+  createdAt: Date
+}
+
+/** Said by Hello; absent fields leave the row as it is. */
+export interface HostTold {
+  facts?: HostFactsRow
+  capacity?: CapacityRow
+  agentVersion?: string
+  backend?: string
+  guestCidr?: string
+  uplinkAddress?: string
+}
+
+interface Raw {
+  id: string
+  tenant: string
+  name: string
+  status: HostStatus
+  kind: 'local' | 'ssh'
+  ssh: string | null
+  agent_socket_path: string
+  agent_executable: string
+  agent_state_dir: string
+  agent_identity: string
+  agent_runs_as: string
+  agent_started_by: string
+  host_key_fingerprint: string
+  facts: string | null
+  capacity: string | null
+  agent_version: string
+  backend: string
+  guest_cidr: string
+  uplink_address: string
+  last_seen_at: string | null
+  epoch: number
+  created_at: string
+}
+
+const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))
+
+const fromRaw = (raw: Raw): HostRow => ({
+  id: raw.id,
+  tenant: raw.tenant,
+  name: raw.name,
+  status: raw.status,
+  kind: raw.kind,
+  ssh: parsed<HostSsh>(raw.ssh),
+  agent: {
+    socketPath: raw.agent_socket_path,
+    executable: raw.agent_executable,
+    stateDir: raw.agent_state_dir,
+    identityPublicKey: raw.agent_identity,
+    runsAs: raw.agent_runs_as,
+    startedBy: raw.agent_started_by,
+  },
+  hostKeyFingerprint: raw.host_key_fingerprint,
+  facts: parsed<HostFactsRow>(raw.facts),
+  capacity: parsed<CapacityRow>(raw.capacity),
+  agentVersion: raw.agent_version,
+  backend: raw.backend,
+  guestCidr: raw.guest_cidr,
+  uplinkAddress: raw.uplink_address,
+  lastSeenAt: raw.last_seen_at === null ? null : new Date(raw.last_seen_at),
+  epoch: BigInt(raw.epoch),
+  createdAt: new Date(raw.created_at),
+})
+
+/** Hosts of the fleet. A host's epoch rises by SQL trigger with its VMs' desired state, never by a caller. */
+export class HostsStore {
+  readonly #db: Database
+  readonly #audit: AuditStore
+  readonly #now: () => number
+
+  constructor(db: Database, audit: AuditStore, now: () => number) {
+    this.#db = db
+    this.#audit = audit
+    this.#now = now
+  }
+
+  list(): HostRow[] {
+    return this.#db.list<Raw>('SELECT * FROM hosts ORDER BY name').map(fromRaw)
+  }
+
+  find(id: string): HostRow | undefined {
+    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE id = $id', { id })
+    return raw && fromRaw(raw)
+  }
+
+  /** Raises host/not-found. */
+  get(id: string): HostRow {
+    const row = this.find(id)
+    if (!row) throw new Fault('host/not-found', 'permanent', { host: id })
+    return row
+  }
+
+  /** By name or id; raises host/not-found. */
+  resolve(nameOrId: string): HostRow {
+    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE name = $ref OR id = $ref ORDER BY id = $ref LIMIT 1', {
+      ref: nameOrId,
+    })
+    if (!raw) throw new Fault('host/not-found', 'permanent', { host: nameOrId })
+    return fromRaw(raw)
+  }
+
+  findByName(name: string): HostRow | undefined {
+    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE name = $name', { name })
+    return raw && fromRaw(raw)
+  }
+
+  findByIdentity(identityPublicKey: string): HostRow | undefined {
+    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE agent_identity = $identityPublicKey', {
+      identityPublicKey,
+    })
+    return raw && fromRaw(raw)
+  }
+
+  /** Raises host/name-taken and host/already-added (same agent identity). */
+  create(host: NewHost): HostRow {
+    return this.#db.transaction(() => {
+      this.#insert(host)
+      const row = this.get(host.id)
+      this.#audit.add({
+        action: 'host.add',
+        tenant: row.tenant,
+        hostId: host.id,
+        detail: {
+          name: host.name,
+          kind: host.kind,
+          ...(host.ssh ? { address: `${host.ssh.user}@${host.ssh.host}:${host.ssh.port}` } : {}),
+        },
+      })
+      this.#db.changed('host', host.id)
+      return row
+    })
+  }
+
+  /** Changes where and how the agent is reached (a reinstall, another socket); the identity may change only here. */
+  setAgent(id: string, agent: HostAgent): void {
+    this.#db.transaction(() => {
+      const row = this.get(id)
+      this.#db.run(
+        `UPDATE hosts SET agent_socket_path = $socketPath, agent_executable = $executable, agent_state_dir = $stateDir,
+         agent_identity = $identityPublicKey, agent_runs_as = $runsAs, agent_started_by = $startedBy WHERE id = $id`,
+        { id, ...agent },
+      )
+      this.#audit.add({
+        action: 'host.agent',
+        tenant: row.tenant,
+        hostId: id,
+        detail: { executable: agent.executable },
+      })
+      this.#db.changed('host', id)
+    })
+  }
+
+  /** A key a person accepted in place of the pinned one. */
+  setHostKey(id: string, fingerprint: string): void {
+    this.#db.transaction(() => {
+      const row = this.get(id)
+      this.#db.run('UPDATE hosts SET host_key_fingerprint = $fingerprint WHERE id = $id', { id, fingerprint })
+      this.#audit.add({ action: 'host.key', tenant: row.tenant, hostId: id, detail: { fingerprint } })
+      this.#db.changed('host', id)
+    })
+  }
+
+  setStatus(id: string, status: HostStatus): void {
+    this.#db.transaction(() => {
+      const row = this.get(id)
+      if (row.status === status) return
+      this.#db.run('UPDATE hosts SET status = $status WHERE id = $id', { id, status })
+      this.#audit.add({ action: 'host.status', tenant: row.tenant, hostId: id, detail: { status } })
+      this.#db.changed('host', id)
+    })
+  }
+
+  /** What the agent told of its host. Absent and empty leave what is known; equal values write nothing. */
+  setTold(id: string, told: HostTold): void {
+    const changed = this.#db.run(
+      `UPDATE hosts SET facts = coalesce($facts, facts), capacity = coalesce($capacity, capacity),
+         agent_version = coalesce(nullif($agentVersion, ''), agent_version), backend = coalesce(nullif($backend, ''), backend),
+         guest_cidr = coalesce(nullif($guestCidr, ''), guest_cidr),
+         uplink_address = coalesce(nullif($uplinkAddress, ''), uplink_address)
+       WHERE id = $id AND (
+         coalesce($facts, facts) IS NOT facts OR coalesce($capacity, capacity) IS NOT capacity
+         OR coalesce(nullif($agentVersion, ''), agent_version) IS NOT agent_version
+         OR coalesce(nullif($backend, ''), backend) IS NOT backend
+         OR coalesce(nullif($guestCidr, ''), guest_cidr) IS NOT guest_cidr
+         OR coalesce(nullif($uplinkAddress, ''), uplink_address) IS NOT uplink_address)`,
+      {
+        id,
+        facts: told.facts ? JSON.stringify(told.facts) : null,
+        capacity: told.capacity ? JSON.stringify(told.capacity) : null,
+        agentVersion: told.agentVersion ?? '',
+        backend: told.backend ?? '',
+        guestCidr: told.guestCidr ?? '',
+        uplinkAddress: told.uplinkAddress ?? '',
+      },
+    )
+    if (changed > 0) this.#db.changed('host', id)
+  }
+
+  setLastSeen(id: string, at: Date): void {
+    this.#db.run('UPDATE hosts SET last_seen_at = $at WHERE id = $id', { id, at: at.toISOString() })
+  }
+
+  /** The epoch to send this content under: raised when the same epoch was already sent with other content. */
+  stampSnapshot(id: string, digest: string): bigint {
+    return this.#db.transaction(() => {
+      const row = this.#db.find<{ epoch: number; sent_epoch: number; sent_digest: string }>(
+        'SELECT epoch, sent_epoch, sent_digest FROM hosts WHERE id = $id',
+        { id },
+      )
+      if (!row) throw new Fault('host/not-found', 'permanent', { host: id })
+      if (row.sent_epoch === row.epoch && row.sent_digest === digest) return BigInt(row.epoch)
+      const epoch = row.sent_epoch === row.epoch ? row.epoch + 1 : row.epoch
+      this.#db.run('UPDATE hosts SET epoch = $epoch, sent_epoch = $epoch, sent_digest = $digest WHERE id = $id', {
+        id,
+        epoch,
+        digest,
+      })
+      return BigInt(epoch)
+    })
+  }
+
+  /** Forgets a host and, by cascade, its VM rows. Idempotent. */
+  remove(id: string, detail: Record<string, string> = {}): void {
+    this.#db.transaction(() => {
+      const row = this.find(id)
+      if (!row) return
+      const vms = this.#db.list<{ id: string }>('SELECT id FROM vms WHERE host_id = $id', { id })
+      this.#db.run('DELETE FROM hosts WHERE id = $id', { id })
+      this.#audit.add({
+        action: 'host.remove',
+        tenant: row.tenant || SYSTEM_TENANT,
+        hostId: id,
+        detail: { name: row.name, ...detail },
+      })
+      for (const vm of vms) this.#db.changed('vm', vm.id)
+      this.#db.changed('host', id)
+    })
+  }
+
+  #insert(host: NewHost): void {
+    try {
+      this.#db.run(
+        `INSERT INTO hosts (id, name, kind, ssh, agent_socket_path, agent_executable, agent_state_dir, agent_identity,
+           agent_runs_as, agent_started_by, host_key_fingerprint, facts, created_at)
+         VALUES ($id, $name, $kind, $ssh, $socketPath, $executable, $stateDir, $identityPublicKey,
+           $runsAs, $startedBy, $hostKeyFingerprint, $facts, $createdAt)`,
+        {
+          id: host.id,
+          name: host.name,
+          kind: host.kind,
+          ssh: host.ssh ? JSON.stringify(host.ssh) : null,
+          ...host.agent,
+          hostKeyFingerprint: host.hostKeyFingerprint,
+          facts: host.facts ? JSON.stringify(host.facts) : null,
+          createdAt: new Date(this.#now()).toISOString(),
+        },
+      )
+    } catch (error) {
+      if (brokeConstraint(error, 'hosts.tenant, hosts.name'))
+        throw new Fault('host/name-taken', 'conflict', { host: host.name }, { cause: error })
+      if (brokeConstraint(error, 'hosts.agent_identity') || brokeConstraint(error, 'hosts.id')) {
+        const known = this.findByIdentity(host.agent.identityPublicKey)?.name ?? host.id
+        throw new Fault('host/already-added', 'conflict', { host: known }, { cause: error })
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { Fault } from '../../../ipc/faults.ts'
+import { type AuditStore, SYSTEM_TENANT } from './audit-store.ts'
+import { brokeConstraint, type Database, type Row } from './database.ts'
+
+export type ImageArch = 'x86_64' | 'aarch64'
+
+export interface NewImage {
+  id: string
+  name: string
+  kind: 'disk' | 'kernel'
+  arch: ImageArch
+  /** Empty = the file is kept in this store. */
+  url: string
+  sha256: string
+  /** Null = not known yet. */
+  sizeBytes: number | null
+  /** 0 = no opinion. */
+  defaultVcpus: number
+  defaultMemMb: number
+  defaultDiskGb: number
+  description: string
+}
+
+export interface ImageRow extends NewImage {
+  isDefault: boolean
+  createdAt: Date
+}
+
+interface Raw {
+  id: string
+  name: string
+  kind: 'disk' | 'kernel'
+  arch: ImageArch
+  url: string
+  sha256: string
+  size_bytes: number | null
+  is_default: number
+  default_vcpus: number
+  default_mem_mb: number
+  default_disk_gb: number
+  description: string
+  created_at: string
+}
+
+const fromRaw = (raw: Raw): ImageRow => ({
+  id: raw.id,
+  name: raw.name,
+  kind: raw.kind,
+  arch: raw.arch,
+  url: raw.url,
+  sha256: raw.sha256,
+  sizeBytes: raw.size_bytes,
+  isDefault: raw.is_default === 1,
+  defaultVcpus: raw.default_vcpus,
+  defaultMemMb: raw.default_mem_mb,
+  defaultDiskGb: raw.default_disk_gb,
+  description: raw.description,
+  createdAt: new Date(raw.created_at),
+})
+
+/** The image catalogue. At most one default per architecture, by unique index. */
+export class ImagesStore {
+  readonly #db: Database
+  readonly #audit: AuditStore
+  readonly #now: () => number
+
+  constructor(db: Database, audit: AuditStore, now: () => number) {
+    this.#db = db
+    this.#audit = audit
+    this.#now = now
+  }
+
+  list(): ImageRow[] {
+    return this.#db.list<Raw>('SELECT * FROM images ORDER BY name').map(fromRaw)
+  }
+
+  find(id: string): ImageRow | undefined {
+    return this.#one('id = $value', id)
+  }
+
+  findByName(name: string): ImageRow | undefined {
+    return this.#one('name = $value', name)
+  }
+
+  findBySha256(sha256: string): ImageRow | undefined {
+    return this.#one('sha256 = $value ORDER BY created_at DESC LIMIT 1', sha256)
+  }
+
+  findDefault(arch: string): ImageRow | undefined {
+    return this.#one('is_default = 1 AND arch = $value', arch)
+  }
+
+  /** By name or id; raises image/not-found. */
+  resolve(nameOrId: string): ImageRow {
+    const row = this.findByName(nameOrId) ?? this.find(nameOrId)
+    if (!row) throw new Fault('image/not-found', 'permanent', { image: nameOrId })
+    return row
+  }
+
+  /** Raises image/name-taken. */
+  create(image: NewImage): ImageRow {
+    return this.#db.transaction(() => {
+      try {
+        this.#db.run(
+          `INSERT INTO images (id, name, kind, arch, url, sha256, size_bytes, default_vcpus, default_mem_mb,
+             default_disk_gb, description, created_at)
+           VALUES ($id, $name, $kind, $arch, $url, $sha256, $sizeBytes, $defaultVcpus, $defaultMemMb,
+             $defaultDiskGb, $description, $createdAt)`,
+          this.#params(image),
+        )
+      } catch (error) {
+        if (brokeConstraint(error, 'images.name'))
+          throw new Fault('image/name-taken', 'conflict', { image: image.name }, { cause: error })
+        throw error
+      }
+      return this.#wrote('image.add', image)
+    })
+  }
+
+  /** Same name, new bytes; keeps id and default. Raises image/not-found. */
+  replace(image: NewImage): ImageRow {
+    return this.#db.transaction(() => {
+      this.resolve(image.id)
+      this.#db.run(
+        `UPDATE images SET name = $name, kind = $kind, arch = $arch, url = $url, sha256 = $sha256,
+           size_bytes = $sizeBytes, default_vcpus = $defaultVcpus, default_mem_mb = $defaultMemMb,
+           default_disk_gb = $defaultDiskGb, description = $description, created_at = $createdAt WHERE id = $id`,
+        this.#params(image),
+      )
+      return this.#wrote('image.replace', image)
+    })
+  }
+
+  /** Learnt from a host that has it whole. Writes only while it is not known. */
+  setSize(sha256: string, sizeBytes: number): void {
+    const rows = this.#db.list<{ id: string }>(
+      'UPDATE images SET size_bytes = $sizeBytes WHERE sha256 = $sha256 AND size_bytes IS NULL RETURNING id',
+      { sha256, sizeBytes },
+    )
+    for (const { id } of rows) this.#db.changed('image', id)
+  }
+
+  /** The default of its own architecture. Idempotent; raises image/not-found. */
+  setDefault(id: string): ImageRow {
+    return this.#db.transaction(() => {
+      const row = this.resolve(id)
+      if (row.isDefault) return row
+      const before = this.findDefault(row.arch)
+      if (before) {
+        this.#db.run('UPDATE images SET is_default = 0 WHERE id = $id', { id: before.id })
+        this.#db.changed('image', before.id)
+      }
+      this.#db.run('UPDATE images SET is_default = 1 WHERE id = $id', { id })
+      return this.#wrote('image.default', row)
+    })
+  }
+
+  /** Raises image/in-use naming the VMs, quarantined ones included, that need these bytes and no other image gives. */
+  remove(id: string): ImageRow {
+    return this.#db.transaction(() => {
+      const row = this.resolve(id)
+      const others = this.list().some((other) => other.id !== row.id && other.sha256 === row.sha256)
+      const users = this.#db.list<{ name: string }>('SELECT name FROM vms WHERE image_sha256 = $sha256 ORDER BY name', {
+        sha256: row.sha256,
+      })
+      if (users.length > 0 && !others) {
+        throw new Fault('image/in-use', 'permanent', {
+          image: row.name,
+          vms: users
+            .slice(0, 10)
+            .map((vm) => vm.name)
+            .join(', '),
+        })
+      }
+      this.#db.run('DELETE FROM images WHERE id = $id', { id: row.id })
+      this.#audit.add({ action: 'image.remove', tenant: SYSTEM_TENANT, detail: { name: row.name, sha256: row.sha256 } })
+      this.#db.changed('image', row.id)
+      return row
+    })
+  }
+
+  #one(where: string, value: string): ImageRow | undefined {
+    const raw = this.#db.find<Raw>(`SELECT * FROM images WHERE ${where}`, { value })
+    return raw && fromRaw(raw)
+  }
+
+  #params(image: NewImage): Row {
+    const { id, name, kind, arch, url, sha256, sizeBytes, defaultVcpus, defaultMemMb, defaultDiskGb, description } =
+      image
+    const createdAt = new Date(this.#now()).toISOString()
+    const sizes = { defaultVcpus, defaultMemMb, defaultDiskGb }
+    return { id, name, kind, arch, url, sha256, sizeBytes, ...sizes, description, createdAt }
+  }
+
+  #wrote(action: string, image: NewImage): ImageRow {
+    this.#audit.add({ action, tenant: SYSTEM_TENANT, detail: { name: image.name, sha256: image.sha256 } })
+    this.#db.changed('image', image.id)
+    return this.resolve(image.id)
+  }
+}

@@ -1,0 +1,327 @@
+import { Fault } from '../../../ipc/faults.ts'
+import type { AuditStore } from './audit-store.ts'
+import { brokeConstraint, type Database, type Row } from './database.ts'
+
+export type DesiredPower = 'running' | 'stopped'
+
+export interface NewVm {
+  /** 32 hex characters. */
+  id: string
+  hostId: string
+  name: string
+  /** Empty = the control plane pushes it. */
+  imageUrl: string
+  imageSha256: string
+  imageKind: 'disk' | 'kernel'
+  cloudInit: Uint8Array
+  vcpus: number
+  /** MiB. */
+  memMb: number
+  /** GiB. */
+  diskGb: number
+  powerState: DesiredPower
+  autostart: boolean
+  network: string
+  backend: string
+  labels: Record<string, string>
+  sshAuthorizedKeys: string[]
+  /** The set frozen at create; null = none was recorded, which is not an empty set. */
+  trustedCas: string[] | null
+  /** Null = the control plane put no key in. */
+  injectedKey: { fingerprint: string; comment: string } | null
+}
+
+export interface VmRow extends NewVm {
+  tenant: string
+  forceStop: boolean
+  restartCount: number
+  /** Last durable phase; empty = none yet. Live ones are in the registry. */
+  status: '' | 'ready' | 'failed'
+  lastError: string
+  lastReason: string
+  assignedIp: string
+  networkIp: string
+  hostPublicKey: string
+  createdAt: Date
+  /** Null = live. */
+  deletedAt: Date | null
+  /** Seconds in quarantine; null while live; 0 = purge now. */
+  graceS: number | null
+}
+
+/** An edit of desired state; fields left out stay. */
+export interface VmEdit {
+  name?: string
+  powerState?: DesiredPower
+  forceStop?: boolean
+  restartCount?: number
+  deletedAt?: Date | null
+  graceS?: number | null
+}
+
+export interface VmStatus {
+  status: 'ready' | 'failed'
+  lastError: string
+  lastReason: string
+  /** Empty = no answer: keeps the known one. */
+  ip: string
+}
+
+interface Raw {
+  id: string
+  host_id: string
+  tenant: string
+  name: string
+  image_url: string
+  image_sha256: string
+  image_kind: 'disk' | 'kernel'
+  cloud_init: Uint8Array
+  vcpus: number
+  mem_mb: number
+  disk_gb: number
+  power_state: DesiredPower
+  force_stop: number
+  restart_count: number
+  autostart: number
+  network: string
+  backend: string
+  labels: string
+  ssh_authorized_keys: string
+  trusted_cas: string | null
+  injected_key: string | null
+  status: '' | 'ready' | 'failed'
+  last_error: string
+  last_reason: string
+  assigned_ip: string
+  network_ip: string
+  host_public_key: string
+  created_at: string
+  deleted_at: string | null
+  grace_s: number | null
+}
+
+const fromRaw = (raw: Raw): VmRow => ({
+  id: raw.id,
+  hostId: raw.host_id,
+  tenant: raw.tenant,
+  name: raw.name,
+  imageUrl: raw.image_url,
+  imageSha256: raw.image_sha256,
+  imageKind: raw.image_kind,
+  cloudInit: raw.cloud_init,
+  vcpus: raw.vcpus,
+  memMb: raw.mem_mb,
+  diskGb: raw.disk_gb,
+  powerState: raw.power_state,
+  forceStop: raw.force_stop === 1,
+  restartCount: raw.restart_count,
+  autostart: raw.autostart === 1,
+  network: raw.network,
+  backend: raw.backend,
+  labels: JSON.parse(raw.labels) as Record<string, string>,
+  sshAuthorizedKeys: JSON.parse(raw.ssh_authorized_keys) as string[],
+  trustedCas: raw.trusted_cas === null ? null : (JSON.parse(raw.trusted_cas) as string[]),
+  injectedKey: raw.injected_key === null ? null : (JSON.parse(raw.injected_key) as VmRow['injectedKey']),
+  status: raw.status,
+  lastError: raw.last_error,
+  lastReason: raw.last_reason,
+  assignedIp: raw.assigned_ip,
+  networkIp: raw.network_ip,
+  hostPublicKey: raw.host_public_key,
+  createdAt: new Date(raw.created_at),
+  deletedAt: raw.deleted_at === null ? null : new Date(raw.deleted_at),
+  graceS: raw.grace_s,
+})
+
+const toParams = (vm: NewVm, createdAt: string): Row => ({
+  ...vm,
+  autostart: Number(vm.autostart),
+  labels: JSON.stringify(vm.labels),
+  sshAuthorizedKeys: JSON.stringify(vm.sshAuthorizedKeys),
+  trustedCas: vm.trustedCas && JSON.stringify(vm.trustedCas),
+  injectedKey: vm.injectedKey && JSON.stringify(vm.injectedKey),
+  createdAt,
+})
+
+/** VMs as they should be, tombstoned ones included until the agent's destroyed-ack. Every edit audits and pokes by itself. */
+export class VmsStore {
+  readonly #db: Database
+  readonly #audit: AuditStore
+  readonly #now: () => number
+
+  constructor(db: Database, audit: AuditStore, now: () => number) {
+    this.#db = db
+    this.#audit = audit
+    this.#now = now
+  }
+
+  list(): VmRow[] {
+    return this.#db.list<Raw>('SELECT * FROM vms ORDER BY name, id').map(fromRaw)
+  }
+
+  listByHost(hostId: string): VmRow[] {
+    return this.#db.list<Raw>('SELECT * FROM vms WHERE host_id = $hostId ORDER BY id', { hostId }).map(fromRaw)
+  }
+
+  listByImage(sha256: string): VmRow[] {
+    return this.#db.list<Raw>('SELECT * FROM vms WHERE image_sha256 = $sha256 ORDER BY name', { sha256 }).map(fromRaw)
+  }
+
+  find(id: string): VmRow | undefined {
+    const raw = this.#db.find<Raw>('SELECT * FROM vms WHERE id = $id', { id })
+    return raw && fromRaw(raw)
+  }
+
+  /** A VM that is not deleted, by its name within a tenant. */
+  findLive(tenant: string, name: string): VmRow | undefined {
+    const raw = this.#db.find<Raw>('SELECT * FROM vms WHERE tenant = $tenant AND name = $name AND deleted_at IS NULL', {
+      tenant,
+      name,
+    })
+    return raw && fromRaw(raw)
+  }
+
+  /** Deleted VMs of a name, newest deletion first. */
+  listDeleted(tenant: string, name: string): VmRow[] {
+    return this.#db
+      .list<Raw>(
+        'SELECT * FROM vms WHERE tenant = $tenant AND name = $name AND deleted_at IS NOT NULL ORDER BY deleted_at DESC',
+        { tenant, name },
+      )
+      .map(fromRaw)
+  }
+
+  /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, store/conflict (id exists). */
+  create(vm: NewVm): VmRow {
+    return this.#db.transaction(() => {
+      this.#insert(vm)
+      const row = this.#get(vm.id)
+      this.#audit.add({
+        action: 'vm.create',
+        tenant: row.tenant,
+        vmId: row.id,
+        hostId: row.hostId,
+        detail: { name: row.name, image_sha256: row.imageSha256 },
+      })
+      this.#touched(row)
+      return row
+    })
+  }
+
+  /** Edits desired state; raises vm/not-found and vm/name-taken. An edit that changes nothing leaves the epoch. */
+  edit(id: string, action: string, edit: VmEdit, detail: Record<string, string> = {}): VmRow {
+    return this.#db.transaction(() => {
+      const next = { ...this.#get(id), ...edit }
+      try {
+        this.#db.run(
+          `UPDATE vms SET name = $name, power_state = $powerState, force_stop = $forceStop,
+             restart_count = $restartCount, deleted_at = $deletedAt, grace_s = $graceS WHERE id = $id`,
+          {
+            id,
+            name: next.name,
+            powerState: next.powerState,
+            forceStop: Number(next.forceStop),
+            restartCount: next.restartCount,
+            deletedAt: next.deletedAt?.toISOString() ?? null,
+            graceS: next.graceS,
+          },
+        )
+      } catch (error) {
+        throw nameTaken(error, next.name)
+      }
+      const row = this.#get(id)
+      this.#audit.add({
+        action,
+        tenant: row.tenant,
+        vmId: id,
+        hostId: row.hostId,
+        detail: { name: row.name, ...detail },
+      })
+      this.#touched(row)
+      return row
+    })
+  }
+
+  /** Raises vm/not-found when the VM is not this host's. The address actually stored. */
+  setStatus(id: string, hostId: string, status: VmStatus): { ip: string } {
+    const raw = this.#db.find<{ assigned_ip: string }>(
+      `UPDATE vms SET status = $status, last_error = $lastError, last_reason = $lastReason,
+         assigned_ip = CASE WHEN $ip = '' THEN assigned_ip ELSE $ip END
+       WHERE id = $id AND host_id = $hostId RETURNING assigned_ip`,
+      { id, hostId, ...status },
+    )
+    if (!raw) throw new Fault('vm/not-found', 'permanent', { vm: id })
+    this.#db.changed('vm', id)
+    return { ip: raw.assigned_ip }
+  }
+
+  /** Address on the operator network; nothing happens when the VM is not this host's. */
+  setNetworkIp(id: string, hostId: string, ip: string): void {
+    const changed = this.#db.run(
+      'UPDATE vms SET network_ip = $ip WHERE id = $id AND host_id = $hostId AND network_ip <> $ip',
+      { id, hostId, ip },
+    )
+    if (changed > 0) this.#db.changed('vm', id)
+  }
+
+  /** The guest's host key; nothing happens when the VM is not this host's. */
+  setHostPublicKey(id: string, hostId: string, key: string): void {
+    this.#db.run(
+      'UPDATE vms SET host_public_key = $key WHERE id = $id AND host_id = $hostId AND host_public_key <> $key',
+      { id, hostId, key },
+    )
+  }
+
+  /** Removes tombstoned VMs of this host that the agent destroyed, with a `vm.reap` row each; the ids really removed. */
+  reap(hostId: string, ids: readonly string[]): string[] {
+    if (ids.length === 0) return []
+    return this.#db.transaction(() => ids.filter((id) => this.#reapOne(hostId, id)))
+  }
+
+  #reapOne(hostId: string, id: string): boolean {
+    const row = this.find(id)
+    if (!row || row.hostId !== hostId || row.deletedAt === null) return false
+    this.#db.run('DELETE FROM vms WHERE id = $id AND host_id = $hostId AND deleted_at IS NOT NULL', { id, hostId })
+    this.#audit.add({ action: 'vm.reap', tenant: row.tenant, vmId: id, hostId, detail: { name: row.name } })
+    this.#touched(row)
+    return true
+  }
+
+  #get(id: string): VmRow {
+    const row = this.find(id)
+    if (!row) throw new Fault('vm/not-found', 'permanent', { vm: id })
+    return row
+  }
+
+  #touched(row: VmRow): void {
+    this.#db.changed('vm', row.id)
+    this.#db.changed('host', row.hostId)
+    this.#db.changed('desired', row.hostId)
+  }
+
+  #insert(vm: NewVm): void {
+    try {
+      this.#db.run(
+        `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, cloud_init, vcpus, mem_mb,
+           disk_gb, power_state, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
+           created_at)
+         VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
+           $imageSha256, $imageKind, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $autostart, $network, $backend,
+           $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
+        toParams(vm, new Date(this.#now()).toISOString()),
+      )
+    } catch (error) {
+      if (brokeConstraint(error, 'host not accepting new VMs')) {
+        const host = this.#db.find<{ name: string }>('SELECT name FROM hosts WHERE id = $id', { id: vm.hostId })
+        if (!host) throw new Fault('host/not-found', 'permanent', { host: vm.hostId }, { cause: error })
+        throw new Fault('host/not-accepting', 'permanent', { host: host.name }, { cause: error })
+      }
+      throw nameTaken(error, vm.name)
+    }
+  }
+}
+
+function nameTaken(error: unknown, name: string): unknown {
+  if (!brokeConstraint(error, 'vms.tenant, vms.name')) return error
+  return new Fault('vm/name-taken', 'conflict', { vm: name }, { cause: error })
+}

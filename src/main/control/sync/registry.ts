@@ -1,0 +1,123 @@
+import type { Fault } from '../../../ipc/faults.ts'
+import type { Hello, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
+
+/** Words of Host.link. */
+export type LinkState =
+  | 'connected'
+  | 'connecting'
+  | 'unreachable'
+  | 'sign_in_needed'
+  | 'key_not_trusted'
+  | 'key_changed'
+  | 'agent_missing'
+  | 'held_by_other'
+  | 'identity_mismatch'
+
+export interface LinkStatus {
+  state: LinkState
+  /** Absent = connected, or no try has ended yet. */
+  fault?: Fault
+  nextTryAt?: Date
+  carrier?: AgentConnection['carrier']
+}
+
+/** What is known of a host only while this process lives. Absent = not known, never zero. */
+export interface HostLive {
+  link: LinkStatus
+  session?: ActiveSession
+  /** The last Hello and Report, kept when the session ends: last known, not current. */
+  hello?: Hello
+  report?: Report
+  /** When the last report arrived, wall clock and monotonic ms. */
+  reportedAt?: Date
+  reportedMonotonic?: number
+}
+
+const NOT_YET: LinkStatus = { state: 'connecting' }
+
+/** Live state of every host, in memory. Newest session wins; a late end of an older one changes nothing. */
+export class Registry {
+  readonly #hosts = new Map<string, HostLive>()
+  readonly #changeListeners = new Set<(hostId: string) => void>()
+  readonly #sessionListeners = new Map<string, Set<(session: ActiveSession | undefined) => void>>()
+
+  live(hostId: string): HostLive {
+    return this.#hosts.get(hostId) ?? { link: NOT_YET }
+  }
+
+  active(hostId: string): ActiveSession | undefined {
+    return this.#hosts.get(hostId)?.session
+  }
+
+  setLink(hostId: string, link: LinkStatus): void {
+    this.#update(hostId, (live) => {
+      live.link = link
+    })
+  }
+
+  /** Takes over from an older session of the host, whose connection is closed as superseded by whoever runs it. */
+  sessionStarted(session: ActiveSession): void {
+    this.#update(session.hostId, (live) => {
+      live.session = session
+      live.hello = session.hello
+    })
+    this.#tellSession(session.hostId, session)
+  }
+
+  /** Forgets the session only while it is still the current one. */
+  sessionEnded(session: ActiveSession): void {
+    if (this.active(session.hostId) !== session) return
+    this.#update(session.hostId, (live) => {
+      delete live.session
+    })
+    this.#tellSession(session.hostId, undefined)
+  }
+
+  /** A report of the current session; one of an older session is dropped. */
+  reported(session: ActiveSession, report: Report, at: { date: Date; monotonic: number }): boolean {
+    if (this.active(session.hostId) !== session) return false
+    this.#update(session.hostId, (live) => {
+      live.report = report
+      live.reportedAt = at.date
+      live.reportedMonotonic = at.monotonic
+    })
+    return true
+  }
+
+  /** The host left the fleet. */
+  forget(hostId: string): void {
+    this.#hosts.delete(hostId)
+    this.#tellSession(hostId, undefined)
+    this.#sessionListeners.delete(hostId)
+  }
+
+  /** Called at each start (the session) and end (undefined) of a host's session; returns its stop function. */
+  onSession(hostId: string, listener: (session: ActiveSession | undefined) => void): () => void {
+    const listeners = this.#sessionListeners.get(hostId) ?? new Set()
+    this.#sessionListeners.set(hostId, listeners)
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#sessionListeners.get(hostId) === listeners)
+        this.#sessionListeners.delete(hostId)
+    }
+  }
+
+  /** Called when anything of a host's live state changed; returns its stop function. */
+  onChange(listener: (hostId: string) => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  #update(hostId: string, change: (live: HostLive) => void): void {
+    const live = { ...this.live(hostId) }
+    change(live)
+    this.#hosts.set(hostId, live)
+    for (const listener of this.#changeListeners) listener(hostId)
+  }
+
+  #tellSession(hostId: string, session: ActiveSession | undefined): void {
+    for (const listener of [...(this.#sessionListeners.get(hostId) ?? [])]) listener(session)
+  }
+}
