@@ -35,6 +35,8 @@ export interface HostExecOptions extends ProgramOptions {
 export interface SshHost extends AsyncDisposable {
   readonly name: string
   readonly address: string
+  /** Address of this side on the link between the two. */
+  readonly gateway: string
   readonly port: number
   readonly interfaceName: string
   /** First process of the host, as this side sees it. */
@@ -183,6 +185,7 @@ async function clear(dir: string, slot: HostSlot) {
 class NamespaceHost implements SshHost {
   readonly name: string
   readonly address: string
+  readonly gateway: string
   readonly port = 22
   readonly interfaceName: string
   readonly pid: number
@@ -206,6 +209,7 @@ class NamespaceHost implements SshHost {
   ) {
     this.name = name
     this.address = slot.address
+    this.gateway = slot.gateway
     this.interfaceName = slot.interfaceName
     this.pid = pid
     this.clientKeyPath = path.join(dir, 'client_key')

@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { startTimeOf } from './host-slots.ts'
+import { type ProgramResult, runProgram } from './run-program.ts'
+
+export const REPO = path.resolve(import.meta.dirname, '../..')
+const START_TIMEOUT_MS = 20_000
+const STOP_TIMEOUT_MS = 10_000
+const CLI_TIMEOUT_MS = 60_000
+const LOG_TAIL_BYTES = 8192
+
+export interface CliResult extends ProgramResult {
+  /** The JSON document of stdout; undefined when it has none. */
+  json: any
+}
+
+export interface CliOptions {
+  input?: string
+  timeoutMs?: number
+  /** Leaves out --json. */
+  plain?: boolean
+}
+
+interface ReadyLine {
+  pid: number
+  api_socket: string
+  url?: string
+}
+
+/** One control plane with a data folder, a home and ssh files of its own, and the command line that talks to it. */
+export class Desktop implements AsyncDisposable {
+  readonly home: string
+  readonly dataDir: string
+  readonly env: NodeJS.ProcessEnv
+  readonly #dir: string
+  readonly #listen: string
+  #child: ChildProcess | undefined
+  #ready: ReadyLine | undefined
+
+  /** Makes the folders only; `start` starts the control plane. */
+  constructor(options: { listen?: 'unix' | '127.0.0.1:0' } = {}) {
+    this.#dir = fs.mkdtempSync(path.join(os.tmpdir(), 'eitri-desk-'))
+    this.#listen = options.listen ?? 'unix'
+    this.home = path.join(this.#dir, 'home')
+    this.dataDir = path.join(this.#dir, 'data')
+    const runtime = path.join(this.#dir, 'run')
+    for (const dir of [this.home, runtime, path.join(this.home, '.ssh')]) fs.mkdirSync(dir, { mode: 0o700 })
+    const { PATH, LANG, TERM } = process.env
+    this.env = { PATH, LANG, TERM, HOME: this.home, XDG_RUNTIME_DIR: runtime, TMPDIR: this.#dir, EITRI_TEST: '1' }
+  }
+
+  get pid(): number {
+    return this.#mustBeReady().pid
+  }
+
+  get apiSocket(): string {
+    return this.#mustBeReady().api_socket
+  }
+
+  /** Address of the browser shell with a token that works once. */
+  get url(): string {
+    const { url } = this.#mustBeReady()
+    if (url === undefined) throw new Error('this control plane has no loopback listener')
+    return url
+  }
+
+  async start(): Promise<this> {
+    const args = [path.join(REPO, 'dist/main/serve.mjs'), '--data-dir', this.dataDir, '--listen', this.#listen]
+    const log = fs.openSync(this.logFile, 'a')
+    const child = spawn(process.execPath, [...args, '--ready-json'], {
+      env: this.env,
+      cwd: this.#dir,
+      stdio: ['ignore', 'pipe', log],
+    })
+    fs.closeSync(log)
+    this.#child = child
+    this.#ready = await this.#readyLine(child)
+    return this
+  }
+
+  async #readyLine(child: ChildProcess): Promise<ReadyLine> {
+    const lines = createInterface({ input: child.stdout! })
+    const signal = AbortSignal.timeout(START_TIMEOUT_MS)
+    try {
+      const ended = once(child, 'exit', { signal }).then(() => '')
+      const line = await Promise.race([once(lines, 'line', { signal }).then(([l]) => String(l)), ended])
+      return JSON.parse(line) as ReadyLine
+    } catch (cause) {
+      child.kill('SIGKILL')
+      throw new Error(`the control plane did not get ready: ${this.logTail()}`, { cause })
+    } finally {
+      lines.close()
+      child.stdout!.resume()
+    }
+  }
+
+  get logFile(): string {
+    return path.join(this.#dir, 'serve.log')
+  }
+
+  logTail(): string {
+    if (!fs.existsSync(this.logFile)) return ''
+    return fs.readFileSync(this.logFile, 'utf8').slice(-LOG_TAIL_BYTES)
+  }
+
+  /** Ends it with a signal and waits; SIGTERM that is not heeded in time throws. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    this.#ready = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await gone
+    clearTimeout(late)
+    if (signal === 'SIGTERM' && child.signalCode === 'SIGKILL') throw new Error(`SIGTERM unheeded: ${this.logTail()}`)
+  }
+
+  /** Runs the command line against this control plane. Any exit code is a result. */
+  async cli(args: string[], options: CliOptions = {}): Promise<CliResult> {
+    const global = ['--data-dir', this.dataDir, ...(options.plain ? [] : ['--json'])]
+    const program = path.join(REPO, 'dist/main/cli.mjs')
+    const result = await runProgram(process.execPath, [program, ...global, ...args], {
+      env: this.env,
+      cwd: this.#dir,
+      timeoutMs: options.timeoutMs ?? CLI_TIMEOUT_MS,
+      ...(options.input === undefined ? {} : { input: options.input }),
+    })
+    return { ...result, json: parsed(result.stdout) }
+  }
+
+  /** cli that throws unless it exits with 0; gives its JSON. */
+  async must(args: string[], options: CliOptions = {}): Promise<any> {
+    const result = await this.cli(args, options)
+    if (result.code === 0) return options.plain ? result.stdout : result.json
+    const how = result.timedOut ? 'timed out' : `exited with ${result.code}`
+    throw new Error(`eitri ${args.join(' ')} ${how}: ${result.stderr}\n${this.logTail()}`)
+  }
+
+  /** Stops the control plane and what it started on this side, and removes the folders. */
+  async close(): Promise<void> {
+    await this.stop().catch(() => {})
+    for (const { pid, startTime } of this.processes()) if (startTimeOf(pid) === startTime) kill(pid)
+    fs.rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 })
+  }
+
+  /** Processes whose command line or directory lies in these folders. */
+  processes(): { pid: number; startTime: string; argv: string[] }[] {
+    const pids = fs.readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
+    return pids.flatMap((entry) => processUnder(this.#dir, Number(entry)))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #mustBeReady(): ReadyLine {
+    if (!this.#ready) throw new Error('the control plane does not run')
+    return this.#ready
+  }
+}
+
+function kill(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {}
+}
+
+function processUnder(dir: string, pid: number) {
+  try {
+    const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
+    const startTime = startTimeOf(pid)
+    const inside = argv.some((a) => a.includes(dir)) || fs.readlinkSync(`/proc/${pid}/cwd`).startsWith(dir)
+    return inside && pid !== process.pid && startTime !== undefined ? [{ pid, startTime, argv }] : []
+  } catch {
+    return []
+  }
+}
+
+function parsed(text: string): any {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
