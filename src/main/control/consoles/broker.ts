@@ -1,0 +1,42 @@
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { type ConsoleFrame, cutUtf8 } from '../../../ipc/console-frames.ts'
+import { Keyboards } from './keyboards.ts'
+import { type ConsoleSessions, type ConsoleSink, ConsoleViewer, type ConsoleVms } from './viewer.ts'
+
+/** Consoles of all windows together; each costs one stream to an agent and at most one unshown window of bytes. */
+const MAX_VIEWERS = 1024
+
+export interface ConsoleBroker {
+  /** Starts a viewer; undefined when it was refused, which the sink has been told as a final `close`. */
+  open(frame: Extract<ConsoleFrame, { type: 'open' }>, sink: ConsoleSink): ConsoleViewer | undefined
+  /** Ends every viewer without a word: windows open them again when the control plane is back. */
+  close(): void
+}
+
+/** Joins windows to agents' consoles: one agent stream per viewer, one keyboard per VM. */
+export function createConsoleBroker(parts: {
+  vms: ConsoleVms
+  sessions: ConsoleSessions
+  clock: Clock
+}): ConsoleBroker {
+  const keyboards = new Keyboards()
+  const viewers = new Set<ConsoleViewer>()
+  return {
+    open(frame, sink) {
+      const refuse = (why: string) => {
+        void sink.send({ type: 'close', id: frame.id, reason: cutUtf8(`console unavailable: ${why}`) })
+        return undefined
+      }
+      const vm = parts.vms.findForConsole(frame.vm)
+      if (!vm) return refuse(`there is no VM ${frame.vm}`)
+      if (viewers.size >= MAX_VIEWERS) return refuse(`${vm.name} on ${vm.hostName}: ${MAX_VIEWERS} consoles are open`)
+      const viewer = new ConsoleViewer({ ...parts, keyboards }, vm, frame, sink)
+      viewers.add(viewer)
+      void viewer.run().finally(() => viewers.delete(viewer))
+      return viewer
+    },
+    close() {
+      for (const viewer of viewers) viewer.close()
+    },
+  }
+}
