@@ -24,8 +24,8 @@ export interface ConsoleVms {
 
 export interface ConsoleSessions {
   active(hostId: string): ActiveSession | undefined
-  /** Calls back at every new session of the host; returns its stop function. */
-  onSession(hostId: string, fn: () => void): () => void
+  /** Called at each start (the session) and end (undefined) of a host's session; returns its stop function. */
+  onSession(hostId: string, listener: (session: ActiveSession | undefined) => void): () => void
 }
 
 /** One window's side of one console. */
@@ -87,7 +87,8 @@ export class ConsoleViewer implements KeyboardViewer {
   async run(): Promise<void> {
     const { sessions, keyboards, clock } = this.#parts
     let attempt = 0
-    const unsubscribe = sessions.onSession(this.#vm.hostId, () => {
+    const unsubscribe = sessions.onSession(this.#vm.hostId, (session) => {
+      if (!session) return
       attempt = 0
       this.#wake()
     })
