@@ -15,6 +15,8 @@ export interface CensusPlaces {
   stateDir: string
 }
 
+const byText = (a: string, b: string) => (a < b ? -1 : 1)
+
 /** Everything a VM may leave somewhere, as lines that can be compared. */
 export interface Census {
   processes: string[]
@@ -29,8 +31,8 @@ export function takeCensus({ desktop, host, stateDir }: CensusPlaces): Census {
   const hostFiles = places.flatMap((dir) => filesUnder(host.outside(dir)).map((f) => `host:${dir}/${f}`))
   const deskFiles = filesUnder(desktop.dataDir).map((f) => `desktop:${f}`)
   return {
-    processes: [...onHost.filter((p) => p !== '' && !NOT_OURS.test(p)), ...here].sort(),
-    files: [...new Set([...hostFiles, ...deskFiles])].sort(),
+    processes: [...onHost.filter((p) => p !== '' && !NOT_OURS.test(p)), ...here].sort(byText),
+    files: [...new Set([...hostFiles, ...deskFiles])].sort(byText),
     rows: rowCounts(desktop.dataDir),
   }
 }

@@ -5,7 +5,7 @@ import { type ConsoleFrame, decodeConsoleFrame, encodeConsoleFrame } from '../..
 
 const ID = 1
 const RETRY_MS = 100
-const MAX_KEPT_BYTES = 64 * 1024 * 1024
+const MAX_KEPT_BYTES = 256 * 1024 * 1024
 
 interface Range {
   start: bigint
@@ -63,6 +63,12 @@ export class ConsoleViewer implements AsyncDisposable {
         throw new Error(`no ${regex} on the console of ${this.#vm} in ${timeoutMs} ms; its end: ${tail}`, { cause })
       })
     }
+  }
+
+  /** Waits until everything below `offset` has come. */
+  async waitForOffset(offset: bigint, timeoutMs = 30_000): Promise<void> {
+    const signal = AbortSignal.timeout(timeoutMs)
+    while (this.next < offset) await once(this.#events, 'change', { signal })
   }
 
   /** Waits for a link word that comes after the `from`th. */

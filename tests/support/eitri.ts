@@ -149,6 +149,12 @@ export class Desktop implements AsyncDisposable {
     fs.rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 })
   }
 
+  /** Files of this side, logs and databases included, that contain a text. */
+  filesWith(text: string): string[] {
+    const files = fs.readdirSync(this.#dir, { recursive: true, encoding: 'utf8' }).map((f) => path.join(this.#dir, f))
+    return files.filter((f) => fs.lstatSync(f).isFile() && fs.readFileSync(f).includes(text))
+  }
+
   /** Processes whose command line or directory lies in these folders. */
   processes(): { pid: number; startTime: string; argv: string[] }[] {
     const pids = fs.readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))

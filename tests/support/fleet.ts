@@ -1,0 +1,25 @@
+import type { CliOptions, CliResult, Desktop } from './eitri.ts'
+import type { SshHost } from './ssh-host.ts'
+
+const ADD_TIMEOUT_MS = 90_000
+
+/** Arguments that add a test host with its key and the fingerprint it really has. */
+export function addArguments(host: SshHost, user = 'root'): string[] {
+  const key = ['--identity', host.clientKeyPath, '--accept-host-key', host.hostKeyFingerprint]
+  return ['host', 'add', host.name, '--ssh', `${user}@${host.address}`, ...key]
+}
+
+/** Adds a host over SSH; answers the CLI's document of it. */
+export const addHost = (desktop: Desktop, host: SshHost, user = 'root'): Promise<any> =>
+  desktop.must(addArguments(host, user), { timeoutMs: ADD_TIMEOUT_MS })
+
+export const tryAddHost = (desktop: Desktop, args: string[], options: CliOptions = {}): Promise<CliResult> =>
+  desktop.cli(['host', 'add', ...args], { timeoutMs: ADD_TIMEOUT_MS, ...options })
+
+export const linkOf = async (desktop: Desktop, host: string): Promise<string> =>
+  (await desktop.must(['host', 'show', host])).link
+
+/** The agents and VMMs of a host, found by their command lines. */
+export const agentsOf = (host: SshHost) =>
+  host.listProcesses().filter((p) => /eitri-agent/.test(p.argv[0] ?? '') && p.argv.includes('serve'))
+export const vmmsOf = (host: SshHost) => host.listProcesses().filter((p) => /qemu-system/.test(p.argv[0] ?? ''))
