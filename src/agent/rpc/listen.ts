@@ -1,0 +1,76 @@
+import { chmod, chown, mkdir, rm, stat } from 'node:fs/promises'
+import { createConnection, type Server } from 'node:net'
+import { dirname } from 'node:path'
+import { Fault } from '../../ipc/faults.ts'
+
+/** sockaddr_un holds 108 bytes with its terminating zero, and sshd must be able to name the same path. */
+const MAX_SOCKET_PATH_BYTES = 107
+const PROBE_MS = 2_000
+
+export interface SocketPlace {
+  path: string
+  /** 0o600, or 0o660 with the group that may steer. */
+  mode: number
+  /** Group of the socket and its directory; absent = the process's own. */
+  gid?: number
+}
+
+/**
+ * Listens where only the owner (and the group, when the mode says so) can connect. Replaces the socket of a dead agent;
+ * raises agent/already-running for a live one and input/invalid for a path or directory that cannot be trusted.
+ */
+export async function listenOnSocket(server: Server, place: SocketPlace): Promise<void> {
+  if (Buffer.byteLength(place.path) > MAX_SOCKET_PATH_BYTES)
+    throw refused(place.path, `a socket path holds at most ${MAX_SOCKET_PATH_BYTES} bytes`)
+  await ensureDirectory(place)
+  if (await answers(place.path)) throw new Fault('agent/already-running', 'conflict', { socket: place.path })
+  await rm(place.path, { force: true })
+  await bind(server, place.path)
+  if (place.gid !== undefined) await chown(place.path, process.getuid?.() ?? 0, place.gid)
+  await chmod(place.path, place.mode)
+}
+
+async function ensureDirectory({ path, mode, gid }: SocketPlace): Promise<void> {
+  const directory = dirname(path)
+  const made = await mkdir(directory, { recursive: true, mode: 0o700 })
+  const found = await stat(directory)
+  if (found.uid !== process.getuid?.() && found.uid !== 0) throw refused(directory, 'it belongs to somebody else')
+  if (made !== undefined) {
+    if (gid !== undefined) await chown(directory, found.uid, gid)
+    await chmod(directory, (mode & 0o070) === 0 ? 0o700 : 0o750)
+  } else if ((found.mode & 0o022) !== 0) throw refused(directory, 'others may write in it')
+}
+
+/** Whether somebody accepts connections there. Nothing there, or a socket nobody serves, is false. */
+export function answers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path)
+    const done = (settle: () => void) => {
+      socket.destroy()
+      settle()
+    }
+    socket.setTimeout(PROBE_MS, () => done(() => resolve(true)))
+    socket.once('connect', () => done(() => resolve(true)))
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      done(() => {
+        if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false)
+        else reject(refused(path, error.message, error))
+      }),
+    )
+  })
+}
+
+function bind(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const before = process.umask(0o077)
+    try {
+      server.once('error', (error) => reject(refused(path, error.message, error)))
+      server.listen(path, resolve)
+    } finally {
+      process.umask(before)
+    }
+  })
+}
+
+const refused = (value: string, problem: string, cause?: unknown) =>
+  new Fault('input/invalid', 'permanent', { field: 'socket', value, problem }, cause === undefined ? {} : { cause })

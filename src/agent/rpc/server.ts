@@ -1,0 +1,148 @@
+import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { Server } from 'node:net'
+import { type ConnectRouter, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import type { Log } from '../../ipc/base/log.ts'
+import { toConnectError } from '../../ipc/fault-wire.ts'
+import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
+import { LIMITS, MiB, TIMES } from '../../ipc/units.ts'
+import { type ConsoleSource, runConsole } from './console-handler.ts'
+import { ImageHandler } from './image-handler.ts'
+import { listenOnSocket } from './listen.ts'
+import { watchSession } from './session-ping.ts'
+import { AgentSessions } from './sessions.ts'
+import { agentStatus } from './status-handler.ts'
+import type { AgentFacts, AgentSelf, ImageReceiver, SessionIdentity, SyncEngine } from './sync-engine.ts'
+import { runSyncSession } from './sync-session.ts'
+import { withWriteDeadline } from './write-deadline.ts'
+
+const MAX_CONNECTIONS = 64
+const MAX_STREAMS = 256
+const STREAM_WINDOW_BYTES = MiB
+const SESSION_WINDOW_BYTES = 4 * MiB
+const MAX_HEADER_BYTES = 16_384
+/** Megabytes, Node's unit, of everything one connection may make us hold. */
+const MAX_SESSION_MEMORY_MB = 32
+
+export interface RpcServerOptions {
+  socketPath: string
+  /** 0o600, or 0o660 with `socketGid`. */
+  socketMode: number
+  socketGid?: number
+  engine: SyncEngine
+  consoles: ConsoleSource
+  images: ImageReceiver
+  identity: SessionIdentity
+  facts: AgentFacts
+  self: AgentSelf
+  log: Log
+  /** For tests: how often a session is pinged, ms. */
+  pingMs?: number
+  /** For tests: how long a peer may leave a message unread, ms. */
+  writeDeadlineMs?: number
+}
+
+/** A listening agent. `close` ends every session and removes the socket; idempotent. */
+export interface RpcServer {
+  close(): Promise<void>
+}
+
+/** Serves the agent's contract on its unix socket. Raises agent/already-running and input/invalid. */
+export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const sessions = new AgentSessions(options.identity)
+  const server = createServer(
+    {
+      settings: {
+        enablePush: false,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxConcurrentStreams: MAX_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+      },
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
+    },
+    connectNodeAdapter({
+      routes: (router) => routes(router, options, sessions),
+      readMaxBytes: LIMITS.agentMessageBytes,
+      writeMaxBytes: LIMITS.agentMessageBytes,
+      acceptCompression: [],
+      contextValues: (request) => createContextValues().set(STREAM, 'stream' in request ? request.stream : undefined),
+    }),
+  )
+  const open = trackSessions(server, options)
+  const { socketPath: path, socketMode: mode, socketGid: gid } = options
+  await listenOnSocket(server as unknown as Server, { path, mode, ...(gid === undefined ? {} : { gid }) })
+  return { close: () => close(server, open, sessions) }
+}
+
+const STREAM = createContextKey<ServerHttp2Stream | undefined>(undefined)
+
+function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {
+  const images = new ImageHandler(options.images, sessions)
+  const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
+  const streamOf = (context: HandlerContext) => context.values.get(STREAM)
+  router.service(AgentService, {
+    sync: (requests, context) =>
+      translated(
+        withWriteDeadline(runSyncSession({ ...options, sessions }, requests, context.signal), ms, () =>
+          streamOf(context)?.session?.destroy(),
+        ),
+      ),
+    console: (requests, context) =>
+      translated(
+        withWriteDeadline(runConsole({ consoles: options.consoles, sessions }, requests, context.signal), ms, () =>
+          streamOf(context)?.close(constants.NGHTTP2_CANCEL),
+        ),
+      ),
+    statImage: async (request) => {
+      try {
+        return images.stat(request)
+      } catch (error) {
+        throw toConnectError(error)
+      }
+    },
+    putImage: (requests, context) => images.put(requests, context.signal).catch(rethrow),
+    getStatus: () => agentStatus(options, sessions).catch(rethrow),
+  })
+}
+
+async function* translated<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    throw toConnectError(error)
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw toConnectError(error)
+}
+
+function trackSessions(server: Http2Server, { pingMs, log }: RpcServerOptions): Set<ServerHttp2Session> {
+  const open = new Set<ServerHttp2Session>()
+  server.on('session', (session) => {
+    if (open.size >= MAX_CONNECTIONS) {
+      log.warn('rpc.too-many-connections', { open: open.size })
+      return void session.destroy()
+    }
+    open.add(session)
+    session.setLocalWindowSize(SESSION_WINDOW_BYTES)
+    session.on('error', (error) => log.warn('rpc.session-error', { error: error.message }))
+    session.once('close', () => open.delete(session))
+    const socket = session.socket
+    watchSession(session, () => socket.bytesRead, pingMs)
+  })
+  server.on('sessionError', () => {})
+  return open
+}
+
+async function close(server: Http2Server, open: Set<ServerHttp2Session>, sessions: AgentSessions): Promise<void> {
+  sessions.current?.end({ code: 'transient', detail: 'the agent is stopping' })
+  if (!server.listening) return
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  await new Promise<void>((resolve) => setTimeout(resolve, CLOSE_GRACE_MS))
+  for (const session of open) session.destroy()
+  await closed
+}
+
+/** Time for the last words of a session to leave before its connection is cut, ms. */
+const CLOSE_GRACE_MS = 100

@@ -1,0 +1,28 @@
+import { create } from '@bufbuild/protobuf'
+import { type GetStatusResponse, GetStatusResponseSchema } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import type { AgentSessions } from './sessions.ts'
+import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine } from './sync-engine.ts'
+
+/** What the agent knows of itself, for a person on the host and for the onboarding. */
+export async function agentStatus(
+  parts: { engine: SyncEngine; identity: SessionIdentity; facts: AgentFacts; self: AgentSelf },
+  sessions: AgentSessions,
+): Promise<GetStatusResponse> {
+  const { engine, identity, facts, self } = parts
+  const { vms, quarantined } = engine.report()
+  const found = await facts.host().catch(() => undefined)
+  return create(GetStatusResponseSchema, {
+    agentVersion: self.version,
+    agentDigest: self.digest,
+    hostId: identity.hostId,
+    fleetId: identity.fleetId,
+    bootId: self.bootId,
+    stateDir: self.stateDir,
+    pid: process.pid,
+    lastSeenEpoch: engine.lastSeenEpoch(),
+    vms: vms.length + quarantined.length,
+    vmsRunning: vms.filter((vm) => vm.power === 'running').length,
+    attached: sessions.current !== undefined,
+    ...(found ? { facts: found } : {}),
+  })
+}

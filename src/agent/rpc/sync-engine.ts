@@ -1,0 +1,59 @@
+import type { Capacity, HostFacts, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+
+/** The reconcile engine as a session sees it. None of these waits for VM work. */
+export interface SyncEngine {
+  /** Routes the snapshot once it and its epoch are durable. Raises when it could not be kept. */
+  accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'>
+  /** What is, from the last results. */
+  report(): Report
+  /** Calls `fn` when a row changed; returns its stop function. */
+  onChange(fn: () => void): () => void
+  /** Highest epoch accepted; 0 = none yet. */
+  lastSeenEpoch(): bigint
+  capacity(): Capacity | undefined
+}
+
+/** The agent's own identity. `adopt` is durable before it resolves and starts epochs anew when the fleet changes. */
+export interface SessionIdentity {
+  readonly hostId: string
+  /** Empty = belongs to no fleet yet. */
+  readonly fleetId: string
+  readonly controllerName: string
+  /** Raw ed25519 public key, 32 bytes. */
+  publicKey(): Uint8Array
+  sign(message: Uint8Array): Uint8Array
+  adopt(fleetId: string, controllerName: string): Promise<void>
+}
+
+/** The image cache as PutImage uses it. */
+export interface ImageReceiver {
+  stat(sha256: string): { haveBytes: number; complete: boolean }
+  /** A newer push of the same image ends the older. */
+  openPut(sha256: string, sizeBytes: number, offset: number): Promise<ImagePut>
+}
+
+/** One push under way. `finish` checks the digest; `abort` keeps what arrived. Exactly one of them ends it. */
+export interface ImagePut {
+  write(chunk: Uint8Array): Promise<void>
+  finish(): Promise<number>
+  abort(): Promise<void>
+}
+
+export interface AgentFacts {
+  /** Fresh except for the probe, which runs once per agent start. */
+  host(): Promise<HostFacts>
+  metrics(): Promise<HostMetrics | undefined>
+}
+
+/** What the agent says of itself that does not change while it runs. */
+export interface AgentSelf {
+  version: string
+  /** Build digest; empty = run from source. */
+  digest: string
+  /** Backend name; empty = none usable. */
+  provisioner: string
+  hostNetworks: string[]
+  bootId: string
+  stateDir: string
+}
