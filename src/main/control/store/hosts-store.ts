@@ -13,6 +13,11 @@ export interface HostSsh {
   /** As the person typed it. */
   hostname: string
   useSudo: boolean
+  /** Socket of the SSH agent the configuration names. Absent = the environment's. */
+  identityAgent?: string
+  identitiesOnly?: boolean
+  /** What the host's key is filed under. Absent = host. */
+  hostKeyName?: string
 }
 
 export interface HostAgent {

@@ -1,0 +1,132 @@
+import type { Duplex } from 'node:stream'
+import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-node'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault, findFault } from '../../../ipc/faults.ts'
+import { AgentService } from '../../../ipc/gen/eitri/agent/v1/agent_pb.js'
+import { FaultSchema } from '../../../ipc/gen/eitri/fleet/v1/fault_pb.js'
+import { LIMITS } from '../../../ipc/units.ts'
+import type { AgentConnection, HostConnector } from './agent-connection.ts'
+import { ChannelSessionManager, lossError } from './channel-session-manager.ts'
+import { type Liveness, watchLiveness } from './liveness.ts'
+
+export interface AgentLinkOptions {
+  duplex: Duplex
+  carrier: AgentConnection['carrier']
+  /** Name of the host, for faults. */
+  host: string
+  hostKeyFingerprint: string
+  rxBytes(): number
+  clock: Clock
+  /** Runs once when the link ended, whatever the reason: closes what is underneath. */
+  onClose(fault: Fault): void
+}
+
+/** A connection that can be told the computer just woke. */
+export interface AgentLink extends AgentConnection {
+  readonly liveness: Liveness
+}
+
+/** A connector whose first connection can be told so. */
+export interface LinkConnector extends HostConnector {
+  connect(signal: AbortSignal): Promise<AgentLink>
+}
+
+/** Messages one link may send; far above what any agent needs, far below what freezes this process. */
+export const MESSAGES_PER_SECOND = 5_000
+export const MESSAGE_BURST = 20_000
+
+/** HTTP/2 and the agent's client over an open duplex. Never throws: a duplex that is dead already ends `closed` at once. */
+export function openAgentLink(options: AgentLinkOptions): AgentLink {
+  const { duplex, carrier, host, hostKeyFingerprint, rxBytes, clock } = options
+  const manager = new ChannelSessionManager(
+    duplex,
+    (detail) => new Fault('ssh/lost', 'transient', { host, ...(detail ? { detail } : {}) }),
+  )
+  const liveness = watchLiveness({
+    rxBytes,
+    clock,
+    probe: () => {
+      if (!manager.session.destroyed) manager.session.ping(() => {})
+    },
+    onDead: () => manager.end(new Fault('host/no-answer', 'transient', { host })),
+  })
+  void manager.closed.then((fault) => {
+    liveness.stop()
+    options.onClose(fault)
+  })
+  const transport = createConnectTransport({
+    httpVersion: '2',
+    baseUrl: manager.authority,
+    sessionManager: manager,
+    useBinaryFormat: true,
+    readMaxBytes: LIMITS.agentMessageBytes,
+    writeMaxBytes: LIMITS.agentMessageBytes,
+    acceptCompression: [],
+    interceptors: [guard(manager, host, clock)],
+  })
+  return {
+    client: createClient(AgentService, transport),
+    carrier,
+    hostKeyFingerprint,
+    closed: manager.closed,
+    close: (reason) => manager.end(reason),
+    liveness,
+  }
+}
+
+/** Says what ended a call: the link's own fault for a loss, `agent/misbehaved` for a peer that breaks the bounds. */
+function guard(manager: ChannelSessionManager, host: string, clock: Clock): Interceptor {
+  const misbehaved = (detail: string, cause?: unknown) => {
+    const fault = new Fault('agent/misbehaved', 'transient', { host, detail }, { cause })
+    manager.end(fault)
+    return lossError(fault)
+  }
+  const spend = bucket(clock)
+  return (next) => async (request) => {
+    const translate = (error: unknown): ConnectError => {
+      if (request.signal.aborted) return ConnectError.from(error)
+      const fault = manager.dead
+      if (fault) return lossError(fault)
+      const e = ConnectError.from(error)
+      if (isOverrun(e)) return misbehaved('it sent a message larger than allowed', e)
+      return e.code === Code.Canceled && !findFault(e) ? new ConnectError('stream lost', Code.Unavailable) : e
+    }
+    try {
+      const response = await next(request)
+      if (!response.stream) return response
+      const messages = response.message
+      return {
+        ...response,
+        message: (async function* () {
+          try {
+            for await (const message of messages) {
+              if (!spend()) throw misbehaved('it floods messages')
+              yield message
+            }
+          } catch (error) {
+            throw translate(error)
+          }
+        })(),
+      }
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
+
+/** Our own reader's refusal: an agent's refusal of a request carries its fault. */
+function isOverrun(error: ConnectError): boolean {
+  return error.code === Code.ResourceExhausted && error.findDetails(FaultSchema).length === 0
+}
+
+function bucket(clock: Clock): () => boolean {
+  let tokens = MESSAGE_BURST
+  let at = clock.monotonic()
+  return () => {
+    const now = clock.monotonic()
+    tokens = Math.min(MESSAGE_BURST, tokens + ((now - at) * MESSAGES_PER_SECOND) / 1000)
+    at = now
+    return --tokens >= 0
+  }
+}

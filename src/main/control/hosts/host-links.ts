@@ -1,0 +1,206 @@
+import { fullJitterMs } from '../../../ipc/base/backoff.ts'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
+import type { LinkStatus } from '../sync/registry.ts'
+import type { AgentConnection } from './agent-connection.ts'
+import type { AgentLink, LinkConnector } from './agent-link.ts'
+import { ConnectSlots } from './connect-slots.ts'
+import { judgeLink } from './link-judge.ts'
+import type { HostSecrets } from './secrets.ts'
+import type { Secrets } from './ssh/credentials.ts'
+
+export interface HostLinksDeps {
+  /** Undefined when the host is not in the fleet any more. */
+  connectorOf(hostId: string): LinkConnector | undefined
+  /** Runs one session to its end; never rejects. Sets the link to `connected` when it is attached. */
+  runSession(input: { hostId: string; connection: AgentConnection; signal: AbortSignal }): Promise<Fault>
+  setLink(hostId: string, link: LinkStatus): void
+  secrets: HostSecrets
+  clock: Clock
+  log: Log
+  random?: () => number
+}
+
+/** A link that lived this long resets the back-off. */
+export const LIVED_MS = 30_000
+export const RETRY_FLOOR_MS = 500
+export const RETRY_CAP_MS = 30_000
+/** Two control planes of one fleet must not throw each other out twice a second. */
+export const SUPERSEDED_FLOOR_MS = 5_000
+/** One try to connect, with starting an agent, ends after this. */
+const CONNECT_TIMEOUT_MS = 60_000
+
+/** Keeps a session to every host: connects, runs it, waits, goes again. */
+export class HostLinks {
+  readonly #deps: HostLinksDeps
+  readonly #loops = new Map<string, HostLoop>()
+  readonly #slots = new ConnectSlots()
+
+  constructor(deps: HostLinksDeps) {
+    this.#deps = deps
+  }
+
+  /** Starts a host's loop; with a connection that is open already, its first session runs on that. Idempotent. */
+  add(hostId: string, connection?: AgentLink): void {
+    if (this.#loops.has(hostId)) {
+      connection?.close(new Fault('app/cancelled', 'cancelled'))
+      return
+    }
+    const loop = new HostLoop(this.#deps, this.#slots, hostId, connection)
+    this.#loops.set(hostId, loop)
+    void loop.run()
+  }
+
+  /** Ends the host's link and forgets its secrets; resolves when its session is over. Idempotent. */
+  async remove(hostId: string): Promise<void> {
+    const loop = this.#loops.get(hostId)
+    this.#loops.delete(hostId)
+    this.#deps.secrets.forget(hostId)
+    await loop?.stop()
+  }
+
+  /** Dials now instead of at the next back-off. Idempotent. */
+  tryNow(hostId: string): void {
+    this.#loops.get(hostId)?.tryNow()
+  }
+
+  signIn(hostId: string, secrets: Secrets): void {
+    this.#deps.secrets.give(hostId, secrets)
+    this.tryNow(hostId)
+  }
+
+  /** The computer woke: live links are probed, waiting ones dial now, a few at a time. */
+  wake(): void {
+    for (const loop of this.#loops.values()) loop.wake()
+  }
+
+  async stop(): Promise<void> {
+    const loops = [...this.#loops.values()]
+    this.#loops.clear()
+    await Promise.all(loops.map((loop) => loop.stop()))
+  }
+}
+
+class HostLoop {
+  readonly #deps: HostLinksDeps
+  readonly #slots: ConnectSlots
+  readonly #hostId: string
+  readonly #stop = new AbortController()
+  #handed: AgentLink | undefined
+  #link: AgentLink | undefined
+  #attempt = 0
+  #waiting: { poke: AbortController; asks: Fault | undefined } | undefined
+  #done: Promise<void> | undefined
+
+  constructor(deps: HostLinksDeps, slots: ConnectSlots, hostId: string, handed: AgentLink | undefined) {
+    this.#deps = deps
+    this.#slots = slots
+    this.#hostId = hostId
+    this.#handed = handed
+  }
+
+  run(): Promise<void> {
+    this.#done = this.#loop().catch((error) => {
+      const { code, message } = asFault(error)
+      this.#deps.log.error('link.broke', { host: this.#hostId, code, message })
+    })
+    return this.#done
+  }
+
+  tryNow(): void {
+    this.#attempt = 0
+    this.#waiting?.poke.abort()
+  }
+
+  wake(): void {
+    this.#link?.liveness.check()
+    if (this.#waiting && judgeAsks(this.#waiting.asks)) this.tryNow()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Fault('app/cancelled', 'cancelled'))
+    await this.#done
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      const { fault, livedMs } = await this.#session()
+      if (signal.aborted) return
+      if (livedMs >= LIVED_MS && fault.code !== 'agent/superseded') this.#attempt = 0
+      const { state, stops } = judgeLink(fault)
+      this.#deps.log.info('link.ended', { host: this.#hostId, code: fault.code, state, livedMs: Math.round(livedMs) })
+      const delayMs = stops ? undefined : this.#delayMs(fault)
+      const nextTryAt = delayMs === undefined ? undefined : new Date(this.#deps.clock.now() + delayMs)
+      this.#deps.setLink(this.#hostId, { state, fault, ...(nextTryAt ? { nextTryAt } : {}) })
+      await this.#wait(delayMs, stops ? fault : undefined)
+    }
+  }
+
+  /** One try, and its session when it got one; how long that lived is 0 without. */
+  async #session(): Promise<{ fault: Fault; livedMs: number }> {
+    const { clock, runSession } = this.#deps
+    const { signal } = this.#stop
+    let upAt: number | undefined
+    try {
+      this.#link = await this.#connect(signal)
+      upAt = clock.monotonic()
+      const fault = await runSession({ hostId: this.#hostId, connection: this.#link, signal })
+      // A session ends with its stream; the connection may know better why.
+      this.#link.close(fault)
+      return { fault: await this.#link.closed, livedMs: clock.monotonic() - upAt }
+    } catch (error) {
+      return { fault: asFault(error), livedMs: 0 }
+    } finally {
+      this.#link?.close(new Fault('app/cancelled', 'cancelled'))
+      this.#link = undefined
+    }
+  }
+
+  async #connect(signal: AbortSignal): Promise<AgentLink> {
+    const handed = this.#handed
+    this.#handed = undefined
+    if (handed) return handed
+    const { connectorOf, setLink } = this.#deps
+    setLink(this.#hostId, { state: 'connecting' })
+    const connector = connectorOf(this.#hostId)
+    if (!connector) throw new Fault('host/not-found', 'permanent', { host: this.#hostId })
+    return this.#slots.run(signal, async () => {
+      const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
+      try {
+        return await connector.connect(AbortSignal.any([signal, timeout]))
+      } catch (error) {
+        if (!timeout.aborted || signal.aborted) throw error
+        throw new Fault('host/unreachable', 'transient', { detail: 'it took too long' }, { cause: error })
+      }
+    })
+  }
+
+  #delayMs(fault: Fault): number {
+    const floorMs = fault.code === 'agent/superseded' ? SUPERSEDED_FLOOR_MS : RETRY_FLOOR_MS
+    const random = this.#deps.random ?? Math.random
+    const jitter = fullJitterMs(this.#attempt++, { floorMs, capMs: RETRY_CAP_MS, random })
+    return Math.max(jitter, fault.retryAfterMs ?? 0)
+  }
+
+  /** Until the time is over or somebody pokes; `undefined` = only a poke ends it. */
+  async #wait(delayMs: number | undefined, asks: Fault | undefined): Promise<void> {
+    const poke = new AbortController()
+    this.#waiting = { poke, asks }
+    const signal = AbortSignal.any([poke.signal, this.#stop.signal])
+    try {
+      await this.#deps.clock.sleep(delayMs ?? FOREVER_MS, signal)
+    } catch {
+      // Poked or stopped: the loop looks which.
+    } finally {
+      this.#waiting = undefined
+    }
+  }
+}
+
+/** The longest timer Node takes; a loop that asks a person looks again that seldom. */
+const FOREVER_MS = 2 ** 31 - 1
+
+/** Waking may have loaded a key into the agent; it never makes a strange host key right. */
+const judgeAsks = (asks: Fault | undefined): boolean => asks === undefined || judgeLink(asks).state === 'sign_in_needed'

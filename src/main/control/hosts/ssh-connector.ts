@@ -1,0 +1,151 @@
+import { join } from 'node:path'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import type { HostRow } from '../store/hosts-store.ts'
+import { type AgentLink, type LinkConnector, openAgentLink } from './agent-link.ts'
+import { faultOfVerdict, type HostKeys, readTrust } from './host-key-trust.ts'
+import type { HostSecrets } from './secrets.ts'
+import { DEFAULT_KEYS, type SshTarget } from './ssh/config.ts'
+import { connectSsh, type SshConnection } from './ssh/connection.ts'
+import { gatherCredentials, SignIn } from './ssh/credentials.ts'
+import { runCommand, shellWord } from './ssh/exec.ts'
+import { openStdio } from './ssh/stdio-carrier.ts'
+
+export interface SshConnectorDeps {
+  hostKeys: HostKeys
+  secrets: HostSecrets
+  clock: Clock
+  sshDir: string
+  env: Readonly<Record<string, string | undefined>>
+}
+
+/** The agent as its row knows it. */
+export type AgentPlace = Pick<HostRow['agent'], 'socketPath' | 'executable' | 'stateDir' | 'startedBy'>
+
+const START_TIMEOUT_MS = 25_000
+const FIRST_EXEC_TIMEOUT_MS = 10_000
+
+/** Reaches one added SSH host. Raises ssh/*, host/unreachable and agent/* faults. */
+export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnector {
+  const target = targetOfRow(deps, host)
+  const connect = async (signal: AbortSignal, mayStart: boolean): Promise<AgentLink> => {
+    const connection = await signInTo(deps, host, target, signal)
+    try {
+      await firstExec(connection, host.name, signal)
+      return await openAgent(connection, host.agent, { host: host.name, clock: deps.clock, signal, mayStart })
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  }
+  return {
+    connect: (signal) => connect(signal, true),
+    connectBulk: (signal) => connect(signal, false),
+  }
+}
+
+async function signInTo(
+  deps: SshConnectorDeps,
+  host: HostRow,
+  target: SshTarget,
+  signal: AbortSignal,
+): Promise<SshConnection> {
+  const trust = await readTrust(target, deps.hostKeys)
+  const credentials = await gatherCredentials(target, deps.secrets.of(host.id), deps.secrets.ring)
+  const needed = credentials.files.find((file) => file.kind === 'wrong')
+  try {
+    return await connectSsh({
+      target: { ...target, host: host.name },
+      signIn: new SignIn(credentials),
+      hostKeyOrder: trust.order,
+      verify: (key) => faultOfVerdict(host.name, key, trust.judge(key)),
+      signal,
+    })
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'ssh/auth-refused') || !needed) throw error
+    throw new Fault('ssh/passphrase-wrong', 'permanent', { host: host.name, file: needed.file }, { cause: error })
+  }
+}
+
+/** Without a session channel sshd leaves Nagle on: 44 ms a call instead of 1. Refused where sessions are; harmless then. */
+export async function firstExec(
+  connection: Pick<SshConnection, 'exec'>,
+  host: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const done = runCommand(connection, ':', { host, signal, timeoutMs: FIRST_EXEC_TIMEOUT_MS })
+  await done.catch((error) => {
+    if (!(error instanceof Fault) || error.code !== 'ssh/protocol') throw error
+  })
+}
+
+/**
+ * Opens the agent's socket over a signed-in connection: forwarded, else through the agent's own program. An agent that
+ * only the app starts is started when its socket refuses. The link closes the connection when it ends.
+ */
+export async function openAgent(
+  connection: SshConnection,
+  agent: AgentPlace,
+  { host, clock, signal, mayStart }: { host: string; clock: Clock; signal: AbortSignal; mayStart: boolean },
+): Promise<AgentLink> {
+  const link = (carrier: 'streamlocal' | 'stdio', duplex: Parameters<typeof openAgentLink>[0]['duplex']) =>
+    openAgentLink({
+      duplex,
+      carrier,
+      host,
+      clock,
+      hostKeyFingerprint: connection.hostKey.fingerprint,
+      rxBytes: connection.rxBytes,
+      onClose: () => connection.close(),
+    })
+  const forwarded = () => connection.openSocket(agent.socketPath).then((duplex) => link('streamlocal', duplex))
+  const bridged = () => openStdio(connection, agent, { host, signal }).then((duplex) => link('stdio', duplex))
+  try {
+    return await forwarded().catch(unlessLost(bridged))
+  } catch (error) {
+    const down = error instanceof Fault && error.code === 'agent/not-running'
+    if (!down || !mayStart || agent.startedBy !== 'app') throw error
+    await startAgent(connection, agent, host, signal)
+    return await forwarded().catch(unlessLost(bridged))
+  }
+}
+
+/** A refused channel says nothing of its reason; only a lost connection is final. */
+function unlessLost<T>(next: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof Fault && error.code === 'ssh/protocol') return next()
+    throw error
+  }
+}
+
+/** Starts an agent that nothing on the host starts again by itself. Idempotent. Raises agent/not-running. */
+export async function startAgent(
+  connection: Pick<SshConnection, 'exec'>,
+  agent: AgentPlace,
+  host: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const words = [agent.executable, 'start', '--state-dir', agent.stateDir, '--socket', agent.socketPath]
+  const command = words.map(shellWord).join(' ')
+  const { code, stderr } = await runCommand(connection, command, { host, signal, timeoutMs: START_TIMEOUT_MS })
+  if (code === 0) return
+  const detail = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
+  throw new Fault('agent/not-running', 'transient', { host, ...(detail ? { detail } : {}) })
+}
+
+/** A row as a target, without asking ssh again: its Match exec runs once, when the host is added. */
+function targetOfRow({ sshDir, env }: SshConnectorDeps, host: HostRow): SshTarget {
+  const ssh = host.ssh
+  if (!ssh) throw new Fault('app/bug', 'bug', { message: `${host.name} is no SSH host` })
+  return {
+    host: ssh.hostname,
+    address: ssh.host,
+    port: ssh.port,
+    user: ssh.user,
+    identityFiles: ssh.identityFile ? [ssh.identityFile] : DEFAULT_KEYS.map((name) => join(sshDir, name)),
+    identitiesOnly: ssh.identitiesOnly ?? false,
+    identityAgent: ssh.identityAgent ?? env['SSH_AUTH_SOCK'] ?? '',
+    knownHostsFiles: [join(sshDir, 'known_hosts'), '/etc/ssh/ssh_known_hosts'],
+    hostKeyName: ssh.hostKeyName ?? ssh.host,
+  }
+}
