@@ -80,18 +80,16 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
   const images = new ImageHandler(options.images, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
   const streamOf = (context: HandlerContext) => context.values.get(STREAM)
+  const guarded = <T>(source: AsyncGenerator<T>, context: HandlerContext, onStall: () => void) =>
+    withWriteDeadline(translated(source), ms, onStall, context.signal)
   router.service(AgentService, {
     sync: (requests, context) =>
-      translated(
-        withWriteDeadline(runSyncSession({ ...options, sessions }, requests, context.signal), ms, () =>
-          streamOf(context)?.session?.destroy(),
-        ),
+      guarded(runSyncSession({ ...options, sessions }, requests, context.signal), context, () =>
+        streamOf(context)?.session?.destroy(),
       ),
     console: (requests, context) =>
-      translated(
-        withWriteDeadline(runConsole({ consoles: options.consoles, sessions }, requests, context.signal), ms, () =>
-          streamOf(context)?.close(constants.NGHTTP2_CANCEL),
-        ),
+      guarded(runConsole({ consoles: options.consoles, sessions }, requests, context.signal), context, () =>
+        streamOf(context)?.close(constants.NGHTTP2_CANCEL),
       ),
     statImage: async (request) => {
       try {

@@ -1,5 +1,19 @@
-/** Passes messages on; calls `onStall` when one was not taken off our hands within `ms`. */
-export async function* withWriteDeadline<T>(source: AsyncIterable<T>, ms: number, onStall: () => void) {
+/**
+ * Passes messages on; calls `onStall` when one was not taken off our hands within `ms`. The source is finished when the
+ * signal aborts, also when nobody asks for another message: a write to a stream that is gone never comes back.
+ */
+export function withWriteDeadline<T>(
+  source: AsyncGenerator<T>,
+  ms: number,
+  onStall: () => void,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  const messages = timed(source, ms, onStall)
+  signal.addEventListener('abort', () => void messages.return(undefined).catch(() => {}), { once: true })
+  return messages
+}
+
+async function* timed<T>(source: AsyncGenerator<T>, ms: number, onStall: () => void): AsyncGenerator<T> {
   let timer: NodeJS.Timeout | undefined
   try {
     for await (const message of source) {
