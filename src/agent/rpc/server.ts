@@ -1,14 +1,14 @@
-import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Server } from 'node:net'
-import { type ConnectRouter, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
-import { connectNodeAdapter } from '@connectrpc/connect-node'
+import type { ConnectRouter, HandlerContext } from '@connectrpc/connect'
 import type { Log } from '../../ipc/base/log.ts'
 import { toConnectError } from '../../ipc/fault-wire.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
-import { LIMITS, MiB, TIMES } from '../../ipc/units.ts'
+import { MiB, TIMES } from '../../ipc/units.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { ImageHandler } from './image-handler.ts'
 import { listenOnSocket } from './listen.ts'
+import { CALL_STREAM, requestHandler } from './request-handler.ts'
 import { watchSession } from './session-ping.ts'
 import { AgentSessions } from './sessions.ts'
 import { agentStatus } from './status-handler.ts'
@@ -60,13 +60,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
       },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     },
-    connectNodeAdapter({
-      routes: (router) => routes(router, options, sessions),
-      readMaxBytes: LIMITS.agentMessageBytes,
-      writeMaxBytes: LIMITS.agentMessageBytes,
-      acceptCompression: [],
-      contextValues: (request) => createContextValues().set(STREAM, 'stream' in request ? request.stream : undefined),
-    }),
+    requestHandler((router) => routes(router, options, sessions), options.log),
   )
   const open = trackSessions(server, options)
   const { socketPath: path, socketMode: mode, socketGid: gid } = options
@@ -74,12 +68,10 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   return { close: () => close(server, open, sessions) }
 }
 
-const STREAM = createContextKey<ServerHttp2Stream | undefined>(undefined)
-
 function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {
   const images = new ImageHandler(options.images, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
-  const streamOf = (context: HandlerContext) => context.values.get(STREAM)
+  const streamOf = (context: HandlerContext) => context.values.get(CALL_STREAM)
   const guarded = <T>(source: AsyncGenerator<T>, context: HandlerContext, onStall: () => void) =>
     withWriteDeadline(translated(source), ms, onStall, context.signal)
   router.service(AgentService, {

@@ -194,9 +194,7 @@ class VmConsole implements ViewedConsole {
   /** Looks at the file, now or once more after the look under way; several calls count as one. Never rejects. */
   refresh(): Promise<void> {
     this.#looksWanted++
-    this.#refreshing ??= this.#look().finally(() => {
-      this.#refreshing = undefined
-    })
+    this.#refreshing ??= this.#look()
     return this.#refreshing
   }
 
@@ -220,6 +218,7 @@ class VmConsole implements ViewedConsole {
       }
       await this.#trim()
     }
+    this.#refreshing = undefined
   }
 
   async #trim(): Promise<void> {

@@ -23,6 +23,8 @@ export class ConsoleLog {
   readonly #keepBytes: number
   readonly #slackBytes: number
   #head: number
+  /** Head of the last punch; below `#head` only after a start without a head file. */
+  #punched: number
   #end = 0
   #inode: number | undefined
   #file: Promise<FileHandle> | undefined
@@ -37,7 +39,8 @@ export class ConsoleLog {
     const found = statSync(path, { throwIfNoEntry: false })
     this.#end = found?.size ?? 0
     this.#inode = found?.ino
-    this.#head = recoverHead(readHead(this.#headPath), this.#end, keepBytes + slackBytes)
+    this.#punched = readHead(this.#headPath)
+    this.#head = recoverHead(this.#punched, this.#end, keepBytes + slackBytes)
   }
 
   /** Oldest byte that may still be read. */
@@ -82,10 +85,11 @@ export class ConsoleLog {
 
   /** Punches the head once the log is longer than kept. The new head is durable before a byte is lost. */
   async trim(): Promise<void> {
-    if (this.#gone || this.#end - this.#head <= this.#keepBytes + this.#slackBytes) return
+    if (this.#gone || this.#end - this.#punched <= this.#keepBytes + this.#slackBytes) return
     const head = Math.floor((this.#end - this.#keepBytes) / BLOCK) * BLOCK
     await this.#disk.saveText(this.#headPath, `${head}\n`)
     this.#head = head
+    this.#punched = head
     await this.#disk.punchHead(this.path, head)
   }
 
