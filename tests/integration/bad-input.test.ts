@@ -179,8 +179,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('bad input', { timeout: 60_00
         reason: 'image/digest-mismatch',
       })
       const { id } = await desktop.must(['vm', 'delete', 'bad1'])
-      await desktop.must(['vm', 'purge', id, '--yes'])
-      await desktop.must(['vm', 'wait', id, '--state', 'gone', '--timeout', '30s'])
+      await desktop.must(['vm', 'purge', id, '--yes', '--wait'])
       await expect.poll(() => host.exists(`/var/lib/eitri/images/${WRONG_SHA256}`), { timeout: 10_000 }).toBe(false)
       nothingLeft()
     })

@@ -163,11 +163,7 @@ export function journey(title: string, way: Way): void {
     })
 
     step('stops the VM', async () => {
-      const vm = await desktop.must(['vm', 'stop', VM, '--wait'], { timeoutMs: 45_000 }).catch(async () => {
-        await desktop.must(['vm', 'stop', VM])
-        return desktop.must(['vm', 'wait', VM, '--state', 'stopped'])
-      })
-      expect(vm).toMatchObject({ lifecycle: 'stopped' })
+      expect(await desktop.must(['vm', 'stop', VM, '--wait'])).toMatchObject({ lifecycle: 'stopped' })
       await expect.poll(() => vmmsOf(host), { timeout: 10_000 }).toEqual([])
       diskSum = await diskDigest()
     })
@@ -186,12 +182,10 @@ export function journey(title: string, way: Way): void {
     step(
       'undeletes it with its disk intact',
       async () => {
-        await desktop.must(['vm', 'undelete', VM])
-        await desktop.must(['vm', 'wait', VM, '--state', 'stopped'])
+        await desktop.must(['vm', 'undelete', VM, '--wait', 'stopped'])
         expect(await diskDigest()).toBe(diskSum)
         const from = see().text.length
-        await desktop.must(['vm', 'start', VM])
-        await desktop.must(['vm', 'wait', VM, '--state', 'ready'])
+        await desktop.must(['vm', 'start', VM, '--wait', 'ready'])
         await see().waitFor(`${VM}:~# `, BOOT_TIMEOUT_MS, from)
         expect((await run('sha256sum /data/blob | sed s/^/sum=/', /sum=([0-9a-f]{64})/))[1]).toBe(blobSum)
       },
@@ -200,8 +194,7 @@ export function journey(title: string, way: Way): void {
 
     step('deletes and purges it, and nothing is left behind', async () => {
       await desktop.must(['vm', 'delete', VM])
-      await desktop.must(['vm', 'purge', VM, '--yes'])
-      await desktop.must(['vm', 'wait', vmId, '--state', 'gone', '--timeout', '40s'])
+      await desktop.must(['vm', 'purge', VM, '--yes', '--wait'])
       await viewer?.close()
       const left = () =>
         diffCensus(before, takeCensus(places)).filter((line) => !expected(line, HISTORY) && !isCachedImage(line))
