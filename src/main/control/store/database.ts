@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Fault } from '../../../ipc/faults.ts'
@@ -29,6 +29,7 @@ export class Database {
   constructor(file: string) {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     this.#db = translated(() => new DatabaseSync(file))
+    if (file !== ':memory:') chmodSync(file, 0o600)
     translated(() => {
       this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
       this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')

@@ -96,6 +96,7 @@ CREATE TABLE vms (
 ) STRICT;
 CREATE UNIQUE INDEX vms_live_name ON vms(tenant, name) WHERE deleted_at IS NULL;
 CREATE INDEX vms_host ON vms(host_id);
+CREATE INDEX vms_image ON vms(image_sha256);
 
 CREATE TRIGGER vms_host_accepts BEFORE INSERT ON vms
 WHEN (SELECT status FROM hosts WHERE id = NEW.host_id) IS NOT 'enrolled'

@@ -163,8 +163,10 @@ export class VmsStore {
     return this.#db.list<Raw>('SELECT * FROM vms WHERE host_id = $hostId ORDER BY id', { hostId }).map(fromRaw)
   }
 
-  listByImage(sha256: string): VmRow[] {
-    return this.#db.list<Raw>('SELECT * FROM vms WHERE image_sha256 = $sha256 ORDER BY name', { sha256 }).map(fromRaw)
+  /** Quarantined ones included. */
+  countByImage(sha256: string): number {
+    const row = this.#db.find<{ n: number }>('SELECT count(*) n FROM vms WHERE image_sha256 = $sha256', { sha256 })
+    return row?.n ?? 0
   }
 
   find(id: string): VmRow | undefined {

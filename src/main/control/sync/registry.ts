@@ -1,5 +1,6 @@
 import type { Fault } from '../../../ipc/faults.ts'
 import type { Hello, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { QuarantinedVm, VmRow } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
 
 /** Words of Host.link. */
@@ -29,6 +30,9 @@ export interface HostLive {
   /** The last Hello and Report, kept when the session ends: last known, not current. */
   hello?: Hello
   report?: Report
+  /** The report's rows by VM id. */
+  vms?: ReadonlyMap<string, VmRow>
+  quarantined?: ReadonlyMap<string, QuarantinedVm>
   /** When the last report arrived, wall clock and monotonic ms. */
   reportedAt?: Date
   reportedMonotonic?: number
@@ -79,6 +83,8 @@ export class Registry {
     if (this.active(session.hostId) !== session) return false
     this.#update(session.hostId, (live) => {
       live.report = report
+      live.vms = new Map(report.vms.map((vm) => [vm.vmId, vm]))
+      live.quarantined = new Map(report.quarantined.map((vm) => [vm.vmId, vm]))
       live.reportedAt = at.date
       live.reportedMonotonic = at.monotonic
     })

@@ -1,0 +1,37 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { FleetService } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { FleetFeed } from './fleet-feed.ts'
+
+const MAX_CONFIG_HOSTS = 500
+
+/** What is said about this control plane and the computer it runs on. */
+export interface FleetInfo {
+  version: string
+  fleetId: string
+  dataDir: string
+  pid: number
+  localHost(): Promise<{ possible: boolean; detail: string }>
+  buildTiny(): { possible: boolean; detail: string }
+  sshConfigHosts(): Promise<string[]>
+}
+
+export function fleetApi(feed: FleetFeed, info: FleetInfo, stopping: AbortSignal): ServiceImpl<typeof FleetService> {
+  return {
+    watchFleet: (_, { signal }) => feed.watch(AbortSignal.any([signal, stopping])),
+    getInfo: async () => {
+      const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
+      const tiny = info.buildTiny()
+      return {
+        version: info.version,
+        fleetId: info.fleetId,
+        dataDir: info.dataDir,
+        pid: info.pid,
+        localHostPossible: localHost.possible,
+        localHostDetail: localHost.detail,
+        buildTinyPossible: tiny.possible,
+        buildTinyDetail: tiny.detail,
+        sshConfigHosts: configHosts.slice(0, MAX_CONFIG_HOSTS),
+      }
+    },
+  }
+}

@@ -1,0 +1,214 @@
+import { create } from '@bufbuild/protobuf'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import {
+  type FleetDelta,
+  FleetDeltaSchema,
+  type FleetState,
+  type WatchFleetResponse,
+  WatchFleetResponseSchema,
+} from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { type Host, HostSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { type Image, ImageSchema } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { type Task, TaskSchema } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { Change } from '../store/database.ts'
+import { Shown } from './shown.ts'
+
+/** Deltas at most this often, ms. */
+export const DELTA_MS = 100
+/** Values age without an event: looked at this often while somebody watches, ms. */
+const AGING_MS = 5_000
+const MAX_WATCHERS = 64
+/** A watcher this many deltas behind is ended, so that it opens again and gets the whole state. */
+const MAX_QUEUED = 100
+
+/** What the feed reads; made at call time. */
+export interface FeedView {
+  state(): FleetState
+  hosts(): Host[]
+  images(): Image[]
+  findHost(id: string): Host | undefined
+  /** Every VM of a host, unowned ones too. */
+  vmsOf(hostId: string): Vm[]
+  findVm(id: string): Vm | undefined
+  findTask(id: string): Task | undefined
+}
+
+interface Watcher {
+  queue: WatchFleetResponse[]
+  overrun: boolean
+  wake: () => void
+}
+
+/** Whole state once, then what changed, with rising revisions; coalesced, the same for every watcher. */
+export class FleetFeed {
+  readonly #view: FeedView
+  readonly #clock: Clock
+  readonly #watchers = new Set<Watcher>()
+  readonly #hosts = new Shown<Host>(HostSchema, (host) => ({ ...host, lastSeenAgeMs: undefined }))
+  readonly #vms = new Shown<Vm>(VmSchema, (vm) => ({ ...vm, asOf: undefined }))
+  readonly #images = new Shown<Image>(ImageSchema, (image) => image)
+  readonly #tasks = new Shown<Task>(TaskSchema, (task) => task)
+  readonly #dirty = new Dirty()
+  #revision = 0n
+  #flushedAt = Number.NEGATIVE_INFINITY
+  #scheduled: Promise<void> | undefined
+  #aging: AbortController | undefined
+
+  constructor(view: FeedView, clock: Clock) {
+    this.#view = view
+    this.#clock = clock
+  }
+
+  /** Rows that a commit changed. */
+  rowsChanged(changes: readonly Change[]): void {
+    if (this.#watchers.size === 0) return
+    for (const { noun, id } of changes) {
+      if (noun === 'host') this.#dirty.hosts.add(id)
+      else if (noun === 'vm') this.#dirty.vms.add(id)
+      else if (noun === 'task') this.#dirty.tasks.add(id)
+      if (noun === 'image' || noun === 'vm') this.#dirty.images = true
+      if (noun === 'image') for (const vmId of this.#vms.ids()) this.#dirty.vms.add(vmId)
+    }
+    this.#schedule()
+  }
+
+  /** A host's live state changed, and with it what is known of its VMs. */
+  hostChanged(hostId: string): void {
+    if (this.#watchers.size === 0) return
+    this.#dirty.live.add(hostId)
+    this.#dirty.images = true
+    this.#schedule()
+  }
+
+  taskShown(taskId: string): void {
+    if (this.#watchers.size === 0) return
+    this.#dirty.tasks.add(taskId)
+    this.#schedule()
+  }
+
+  /** Ends when the signal aborts or the watcher falls too far behind. Raises input/too-large past 64 watchers. */
+  async *watch(signal: AbortSignal): AsyncGenerator<WatchFleetResponse> {
+    if (this.#watchers.size >= MAX_WATCHERS) {
+      throw new Fault('input/too-large', 'transient', { detail: `${MAX_WATCHERS} windows watch already` })
+    }
+    const watcher: Watcher = { queue: [], overrun: false, wake: () => {} }
+    const stop = () => watcher.wake()
+    signal.addEventListener('abort', stop, { once: true })
+    this.#join(watcher)
+    try {
+      while (!signal.aborted && !watcher.overrun) {
+        const next = watcher.queue.shift()
+        if (next) yield next
+        else {
+          await new Promise<void>((resolve) => {
+            watcher.wake = resolve
+            if (signal.aborted) resolve()
+          })
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      this.#leave(watcher)
+    }
+  }
+
+  #join(watcher: Watcher): void {
+    this.#flush()
+    const state = this.#view.state()
+    if (this.#watchers.size === 0) {
+      this.#hosts.reset(state.hosts)
+      this.#vms.reset(state.vms)
+      this.#images.reset(state.images)
+      this.#tasks.reset(state.tasks)
+      this.#startAging()
+    }
+    this.#watchers.add(watcher)
+    const message = { case: 'state' as const, value: state }
+    watcher.queue.push(create(WatchFleetResponseSchema, { revision: this.#revision, message }))
+  }
+
+  #leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher)
+    if (this.#watchers.size > 0) return
+    this.#aging?.abort()
+    this.#dirty.clear()
+  }
+
+  #startAging(): void {
+    const stop = new AbortController()
+    this.#aging = stop
+    const tick = async () => {
+      while (!stop.signal.aborted) {
+        await this.#clock.sleep(AGING_MS, stop.signal)
+        for (const host of this.#view.hosts()) {
+          if (this.#hosts.find(host.id)?.stale !== host.stale) this.hostChanged(host.id)
+        }
+      }
+    }
+    tick().catch(() => {})
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    const wait = Math.max(0, this.#flushedAt + DELTA_MS - this.#clock.monotonic())
+    this.#scheduled = this.#clock.sleep(wait).then(() => {
+      this.#scheduled = undefined
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#watchers.size === 0) return
+    const delta = this.#takeDelta()
+    if (!delta) return
+    this.#flushedAt = this.#clock.monotonic()
+    this.#revision++
+    const response = create(WatchFleetResponseSchema, {
+      revision: this.#revision,
+      message: { case: 'delta', value: delta },
+    })
+    for (const watcher of this.#watchers) {
+      if (watcher.queue.length >= MAX_QUEUED) watcher.overrun = true
+      else watcher.queue.push(response)
+      watcher.wake()
+    }
+  }
+
+  #takeDelta(): FleetDelta | undefined {
+    const delta = create(FleetDeltaSchema)
+    for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live]))
+      this.#hosts.put(id, this.#view.findHost(id), delta.hosts, delta.removedHostIds)
+    for (const hostId of this.#dirty.live) this.#takeVmsOf(hostId, delta)
+    for (const id of this.#dirty.vms) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
+    for (const id of this.#dirty.tasks) this.#tasks.put(id, this.#view.findTask(id), delta.tasks, delta.removedTaskIds)
+    if (this.#dirty.images) this.#images.putAll(this.#view.images(), delta.images, delta.removedImageIds)
+    this.#dirty.clear()
+    const empty = Object.values(delta).every((part) => !Array.isArray(part) || part.length === 0)
+    return empty ? undefined : delta
+  }
+
+  #takeVmsOf(hostId: string, delta: FleetDelta): void {
+    const now = new Map(this.#view.vmsOf(hostId).map((vm) => [vm.id, vm]))
+    for (const [id, vm] of now) this.#vms.put(id, vm, delta.vms, delta.removedVmIds)
+    for (const vm of this.#vms.values()) {
+      if (vm.hostId !== hostId || now.has(vm.id) || this.#dirty.vms.has(vm.id)) continue
+      this.#vms.put(vm.id, undefined, delta.vms, delta.removedVmIds)
+    }
+  }
+}
+
+/** What may differ from what watchers were shown; `live` = hosts with all their VMs. */
+class Dirty {
+  readonly hosts = new Set<string>()
+  readonly live = new Set<string>()
+  readonly vms = new Set<string>()
+  readonly tasks = new Set<string>()
+  images: boolean = false
+
+  clear(): void {
+    for (const set of [this.hosts, this.live, this.vms, this.tasks]) set.clear()
+    this.images = false
+  }
+}

@@ -1,0 +1,159 @@
+import { create } from '@bufbuild/protobuf'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { type FleetState, FleetStateSchema } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { HostRow, HostsStore } from '../store/hosts-store.ts'
+import type { ImageRow, ImagesStore } from '../store/images-store.ts'
+import type { VmRow, VmsStore } from '../store/vms-store.ts'
+import type { Registry } from '../sync/registry.ts'
+import type { TaskRunner } from '../tasks/task-runner.ts'
+import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
+import { imageView } from './image-view.ts'
+import { taskView } from './task-view.ts'
+import { unownedView, vmView } from './vm-view.ts'
+
+export interface FleetSources {
+  hosts: HostsStore
+  vms: VmsStore
+  images: ImagesStore
+  tasks: TaskRunner
+  registry: Registry
+  clock: Clock
+}
+
+/** What clients see, made from the store and the registry at read time. */
+export class FleetView {
+  readonly #from: FleetSources
+
+  constructor(sources: FleetSources) {
+    this.#from = sources
+  }
+
+  state(): FleetState {
+    const { tasks } = this.#from
+    return create(FleetStateSchema, {
+      hosts: this.hosts(),
+      vms: this.vms(),
+      images: this.images(),
+      tasks: tasks.list().map(taskView),
+    })
+  }
+
+  hosts(): Host[] {
+    const allocations = this.allocations()
+    return this.#from.hosts.list().map((row) => this.#host(row, allocations.get(row.id)))
+  }
+
+  findHost(id: string): Host | undefined {
+    const row = this.#from.hosts.find(id)
+    return row && this.host(row)
+  }
+
+  host(row: HostRow): Host {
+    return this.#host(row, allocate(this.#from.vms.listByHost(row.id)).get(row.id))
+  }
+
+  /** Every VM with a row, then those a host runs that no row names. */
+  vms(): Vm[] {
+    const names = this.#imageNames()
+    const rows = this.#from.vms.list()
+    const hosts = this.#from.hosts.list()
+    const byId = new Map(hosts.map((host) => [host.id, host]))
+    const known = new Set(rows.map((row) => row.id))
+    return [
+      ...rows.flatMap((row) => {
+        const host = byId.get(row.hostId)
+        return host ? [this.#vm(row, host, names.get(row.imageSha256))] : []
+      }),
+      ...hosts.flatMap((host) => this.#unowned(host, known)),
+    ]
+  }
+
+  vmsOf(hostId: string): Vm[] {
+    const host = this.#from.hosts.find(hostId)
+    if (!host) return []
+    const names = this.#imageNames()
+    const rows = this.#from.vms.listByHost(host.id)
+    const known = new Set(rows.map((row) => row.id))
+    return [...rows.map((row) => this.#vm(row, host, names.get(row.imageSha256))), ...this.#unowned(host, known)]
+  }
+
+  /** By id; one that no row names too. */
+  findVm(id: string): Vm | undefined {
+    const row = this.#from.vms.find(id)
+    if (row) return this.vm(row)
+    for (const host of this.#from.hosts.list()) {
+      if (!this.#from.registry.live(host.id).vms?.has(id)) continue
+      return this.#unowned(host, new Set()).find((vm) => vm.id === id)
+    }
+    return undefined
+  }
+
+  findTask(id: string): Task | undefined {
+    const row = this.#from.tasks.find(id)
+    return row && taskView(row)
+  }
+
+  vm(row: VmRow): Vm {
+    return this.#vm(row, this.#from.hosts.get(row.hostId), this.#from.images.findBySha256(row.imageSha256)?.name)
+  }
+
+  images(): Image[] {
+    return this.#from.images.list().map((row) => this.image(row))
+  }
+
+  image(row: ImageRow): Image {
+    const cachedOn = this.#from.hosts
+      .list()
+      .filter((host) => this.#from.registry.live(host.id).report?.images.some((i) => i.sha256 === row.sha256))
+      .map((host) => host.id)
+    return imageView(row, this.#from.vms.countByImage(row.sha256), cachedOn)
+  }
+
+  /** Committed per host id to VMs that are not deleted. */
+  allocations(): Map<string, Allocation> {
+    return allocate(this.#from.vms.list())
+  }
+
+  #host(row: HostRow, allocation: Allocation | undefined): Host {
+    const { registry, clock } = this.#from
+    return hostView(row, registry.live(row.id), allocation ?? NOTHING_ALLOCATED, clock.monotonic())
+  }
+
+  #vm(row: VmRow, host: HostRow, imageName: string | undefined): Vm {
+    const { registry, clock } = this.#from
+    const live = registry.live(host.id)
+    return vmView(row, { host, live, imageName: imageName ?? '', monotonicNow: clock.monotonic() })
+  }
+
+  #unowned(host: HostRow, known: ReadonlySet<string>): Vm[] {
+    const { registry, clock } = this.#from
+    const live = registry.live(host.id)
+    const monotonicNow = clock.monotonic()
+    return [...(live.vms?.values() ?? [])]
+      .filter((seen) => seen.unowned && !known.has(seen.vmId))
+      .map((seen) => unownedView(seen, { host, live, monotonicNow }))
+  }
+
+  #imageNames(): Map<string, string> {
+    return new Map(this.#from.images.list().map((image) => [image.sha256, image.name]))
+  }
+}
+
+function allocate(rows: readonly VmRow[]): Map<string, Allocation> {
+  const sums = new Map<string, Allocation>()
+  for (const vm of rows) {
+    if (vm.deletedAt) continue
+    const sum = sums.get(vm.hostId) ?? NOTHING_ALLOCATED
+    sums.set(vm.hostId, {
+      vcpus: sum.vcpus + vm.vcpus,
+      memMb: sum.memMb + vm.memMb,
+      diskGb: sum.diskGb + vm.diskGb,
+      vms: sum.vms + 1,
+    })
+  }
+  return sums
+}

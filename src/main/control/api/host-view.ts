@@ -1,0 +1,90 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { faultToMessage } from '../../../ipc/fault-wire.ts'
+import { type Host, HostSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { TIMES } from '../../../ipc/units.ts'
+import type { CapacityRow, HostRow } from '../store/hosts-store.ts'
+import type { HostLive } from '../sync/registry.ts'
+
+/** Committed to VMs of a host that are not deleted. */
+export interface Allocation extends CapacityRow {
+  vms: number
+}
+
+export const NOTHING_ALLOCATED: Allocation = { vcpus: 0, memMb: 0, diskGb: 0, vms: 0 }
+
+/** The last report is older than the stale window. Never reported = nothing that could be stale. */
+export const isStale = (live: HostLive, monotonicNow: number): boolean =>
+  live.reportedMonotonic !== undefined && monotonicNow - live.reportedMonotonic > TIMES.staleMs
+
+/** Attached and reporting: what it said is current. */
+export const isAnswering = (live: HostLive, monotonicNow: number): boolean =>
+  live.session !== undefined && live.reportedMonotonic !== undefined && !isStale(live, monotonicNow)
+
+export function hostView(row: HostRow, live: HostLive, allocation: Allocation, monotonicNow: number): Host {
+  const { facts, ssh } = row
+  const { link, hello, report } = live
+  const lastSeen = live.reportedAt ?? row.lastSeenAt
+  const capacity = report?.capacity ?? hello?.capacity
+  return create(HostSchema, {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    kind: row.kind,
+    address: ssh ? `${ssh.user}@${ssh.host}:${ssh.port}` : '',
+    link: link.state,
+    ...(link.fault ? { linkFault: faultToMessage(link.fault) } : {}),
+    ...(link.nextTryAt ? { nextTryAt: timestampFromDate(link.nextTryAt) } : {}),
+    ...(lastSeen ? { lastSeenAt: timestampFromDate(lastSeen) } : {}),
+    ...(live.reportedMonotonic === undefined
+      ? {}
+      : { lastSeenAgeMs: BigInt(Math.max(0, Math.round(monotonicNow - live.reportedMonotonic))) }),
+    stale: isStale(live, monotonicNow),
+    agentVersion: hello?.agentVersion || row.agentVersion,
+    backend: hello?.provisioner ?? row.backend,
+    acceleration: facts?.acceleration ?? '',
+    accelerationDetail: facts?.accelerationDetail ?? '',
+    os: facts?.os ?? '',
+    arch: facts?.arch ?? '',
+    init: facts?.init ?? '',
+    cpuModel: facts?.cpuModel ?? '',
+    vmmVersion: facts?.vmmVersion ?? '',
+    missing: facts?.missing ?? [],
+    ...capacityOf(capacity, row.capacity),
+    allocated: { vcpus: allocation.vcpus, memMb: BigInt(allocation.memMb), diskGb: BigInt(allocation.diskGb) },
+    ...(report?.metrics ? { metrics: metricsOf(report.metrics) } : {}),
+    carrier: live.session ? (link.carrier ?? live.session.connection.carrier) : '',
+    hostKeyFingerprint: row.hostKeyFingerprint,
+    runsAs: facts?.runsAs || row.agent.runsAs,
+    startedBy: facts?.startedBy || row.agent.startedBy,
+    epoch: row.epoch,
+    vms: allocation.vms,
+    bootId: report?.bootId || hello?.bootId || '',
+    hostNetworks: hello?.hostNetworks ?? [],
+    createdAt: timestampFromDate(row.createdAt),
+    guestCidr: row.guestCidr,
+    uplinkAddress: row.uplinkAddress,
+    notices: [...fenceNotice(row, live), ...(report?.notices ?? []).slice(0, 20)],
+  })
+}
+
+interface WireCapacity {
+  vcpus: number
+  memMb: bigint
+  diskGb: bigint
+}
+
+function capacityOf(live: WireCapacity | undefined, stored: CapacityRow | null) {
+  if (live) return { capacity: { vcpus: live.vcpus, memMb: live.memMb, diskGb: live.diskGb } }
+  if (!stored) return {}
+  return { capacity: { vcpus: stored.vcpus, memMb: BigInt(stored.memMb), diskGb: BigInt(stored.diskGb) } }
+}
+
+function metricsOf({ $typeName, $unknown, ...metrics }: NonNullable<NonNullable<HostLive['report']>['metrics']>) {
+  return metrics
+}
+
+function fenceNotice(row: HostRow, { report }: HostLive): string[] {
+  if (!report?.fenced && !(report && report.lastSeenEpoch > row.epoch)) return []
+  return ['Its agent has seen a newer state of this fleet than this store holds, so changes made here do not reach it.']
+}

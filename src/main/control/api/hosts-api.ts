@@ -1,0 +1,125 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Fault } from '../../../ipc/faults.ts'
+import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { check } from '../../../ipc/rules.ts'
+import type { HostRow, HostsStore } from '../store/hosts-store.ts'
+import type { VmsStore } from '../store/vms-store.ts'
+import type { Registry } from '../sync/registry.ts'
+import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
+import type { TaskRunner } from '../tasks/task-runner.ts'
+import type { FleetView } from './fleet-view.ts'
+import { taskView } from './task-view.ts'
+
+/** How to reach a host over SSH; empty text = not given. Secrets stay in memory. */
+export interface SshInput {
+  host: string
+  /** Absent = as ssh says. */
+  port?: number
+  user: string
+  identityFile: string
+  acceptHostKey: string
+  password: string
+  passphrase: string
+  useSudo: boolean
+  sudoPassword: string
+  takeOver: boolean
+  installPackages: boolean
+}
+
+export interface AddHostInput {
+  name: string
+  way: { kind: 'local' } | ({ kind: 'ssh' } & SshInput)
+}
+
+export interface HostOnboarding {
+  /** Its result is the host's id; nothing half-made stays when it fails. */
+  addHost(input: AddHostInput, task: TaskContext): Promise<TaskOutcome>
+  /** What has to be done on the host itself before it is forgotten. */
+  removeHost(hostId: string, options: { uninstall: boolean }, task: TaskContext): Promise<TaskOutcome>
+}
+
+export interface HostLinkControl {
+  tryNow(hostId: string): void
+  signIn(hostId: string, secrets: { password: string; passphrase: string }): void
+}
+
+export interface HostsApiDeps {
+  hosts: HostsStore
+  vms: VmsStore
+  registry: Registry
+  tasks: TaskRunner
+  view: FleetView
+  links: HostLinkControl
+  onboarding: HostOnboarding
+  /** Ends the link and removes the row and all that is known of it. Idempotent. */
+  forgetHost(hostId: string): Promise<void>
+}
+
+export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
+  const { hosts, view, links } = deps
+  const resolve = (request: { host: string }) => hosts.resolve(check('hostRef', request).host)
+  return {
+    listHosts: () => ({ hosts: view.hosts() }),
+    getHost: (request) => ({ host: view.host(resolve(request)) }),
+    addHost: (request) => addHost(deps, request),
+    removeHost: async (request) => removeHost(deps, resolve(request), request),
+    reconnectHost: (request) => {
+      links.tryNow(resolve(request).id)
+      return {}
+    },
+    signInHost: (request) => {
+      links.signIn(resolve(request).id, { password: request.password, passphrase: request.passphrase })
+      return {}
+    },
+  }
+}
+
+function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, request: AddHostRequest) {
+  const { name } = check('addHost', request)
+  const input: AddHostInput = { name, way: wayOf(request) }
+  const known = hosts.findByName(name)
+  if (known && request.ifAbsent) return { host: view.host(known) }
+  if (known) throw new Fault('host/name-taken', 'conflict', { host: name })
+  const id = tasks.start('add_host', name, (task) => onboarding.addHost(input, task))
+  return { task: taskView(tasks.get(id)) }
+}
+
+function wayOf({ way }: AddHostRequest): AddHostInput['way'] {
+  if (way.case === 'local') return { kind: 'local' }
+  if (way.case === 'ssh') return { kind: 'ssh', ...sshInputOf(way.value) }
+  throw new Fault('input/invalid', 'permanent', { field: 'way', problem: 'say local or ssh', value: '' })
+}
+
+function sshInputOf(way: SshWay): SshInput {
+  check('sshWay', way)
+  const { $typeName, $unknown, port, ...rest } = way
+  return { ...rest, ...(port === undefined ? {} : { port }) }
+}
+
+async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: boolean; uninstall: boolean }) {
+  const rows = deps.vms.listByHost(host.id)
+  if (rows.length > 0 && !options.force) {
+    const vms = rows.map((vm) => vm.name).slice(0, 10)
+    throw new Fault('host/has-vms', 'permanent', { host: host.name, vms: vms.join(', ') })
+  }
+  const leftBehind = rows.map((vm) => vm.name)
+  if (!options.uninstall) {
+    await deps.forgetHost(host.id)
+    return { leftBehind }
+  }
+  if (!deps.registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  const id = deps.tasks.start('remove_host', host.name, (task) => uninstall(deps, host.id, task))
+  return { leftBehind, task: taskView(deps.tasks.get(id)) }
+}
+
+async function uninstall(deps: HostsApiDeps, hostId: string, task: TaskContext): Promise<TaskOutcome> {
+  deps.hosts.setStatus(hostId, 'decommissioning')
+  try {
+    await deps.onboarding.removeHost(hostId, { uninstall: true }, task)
+  } catch (error) {
+    if (deps.hosts.find(hostId)) deps.hosts.setStatus(hostId, 'enrolled')
+    throw error
+  }
+  await deps.forgetHost(hostId)
+  return { resultId: hostId }
+}

@@ -1,0 +1,24 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type Image, ImageSchema } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { ImageRow } from '../store/images-store.ts'
+
+export function imageView(row: ImageRow, usedBy: number, cachedOn: string[]): Image {
+  return create(ImageSchema, {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    arch: row.arch,
+    url: row.url,
+    sha256: row.sha256,
+    ...(row.sizeBytes === null ? {} : { sizeBytes: BigInt(row.sizeBytes) }),
+    isDefault: row.isDefault,
+    defaultVcpus: row.defaultVcpus,
+    defaultMemMb: row.defaultMemMb,
+    defaultDiskGb: row.defaultDiskGb,
+    description: row.description,
+    createdAt: timestampFromDate(row.createdAt),
+    usedBy,
+    cachedOn,
+  })
+}

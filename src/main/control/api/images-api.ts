@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Fault } from '../../../ipc/faults.ts'
+import type { AddImageRequest, ImageService } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { check } from '../../../ipc/rules.ts'
+import { buildTinyImage, TINY_NAME, type TinyImageDeps } from '../images/tiny-image.ts'
+import type { ImageRow } from '../store/images-store.ts'
+import type { VmsStore } from '../store/vms-store.ts'
+import type { TaskRunner } from '../tasks/task-runner.ts'
+import type { FleetView } from './fleet-view.ts'
+import { taskView } from './task-view.ts'
+
+export interface ImagesApiDeps extends TinyImageDeps {
+  vms: VmsStore
+  tasks: TaskRunner
+  view: FleetView
+}
+
+export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
+  const { images, view } = deps
+  const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
+  return {
+    listImages: () => ({ images: view.images() }),
+    addImage: (request) => ({ image: view.image(addImage(deps, request)) }),
+    buildTinyImage: () => ({ task: taskView(startBuild(deps)) }),
+    setDefaultImage: (request) => ({ image: view.image(images.setDefault(resolve(request).id)) }),
+    removeImage: async (request) => {
+      const row = images.remove(resolve(request).id)
+      if (row.url === '' && !images.findBySha256(row.sha256)) await deps.files.remove(row.sha256)
+      return {}
+    },
+  }
+}
+
+function addImage({ images }: ImagesApiDeps, request: AddImageRequest): ImageRow {
+  const image = check('addImage', { ...request, arch: request.arch || 'x86_64', kind: request.kind || 'disk' })
+  const known = request.ifAbsent ? images.findByName(image.name) : undefined
+  const row =
+    known ??
+    images.create({
+      id: randomBytes(16).toString('hex'),
+      ...image,
+      sizeBytes: null,
+      defaultVcpus: 0,
+      defaultMemMb: 0,
+      defaultDiskGb: 0,
+      description: '',
+    })
+  return request.makeDefault ? images.setDefault(row.id) : row
+}
+
+/** The running build when there is one. Raises image/build-impossible. */
+function startBuild(deps: ImagesApiDeps) {
+  const { tasks, builder } = deps
+  const running = tasks.list().find((task) => task.kind === 'build_image' && task.endedAt === null)
+  if (running) return running
+  const { possible, detail } = builder.possible()
+  if (!possible) throw new Fault('image/build-impossible', 'permanent', { detail })
+  return tasks.get(tasks.start('build_image', TINY_NAME, (task) => buildTinyImage(deps, task)))
+}

@@ -1,0 +1,60 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { faultToMessage } from '../../../ipc/fault-wire.ts'
+import { faultFromData } from '../../../ipc/faults.ts'
+import {
+  type Task,
+  type TaskQuestion,
+  TaskQuestionSchema,
+  TaskSchema,
+} from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { TaskRow, TaskStepRow } from '../store/tasks-store.ts'
+import type { Question } from '../tasks/task-context.ts'
+
+export function taskView(row: TaskRow): Task {
+  return create(TaskSchema, {
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    state: row.state,
+    steps: row.steps.map(stepView),
+    resultId: row.resultId,
+    createdAt: timestampFromDate(row.createdAt),
+    ...(row.question ? { question: questionView(row.question.id, row.question.ask) } : {}),
+    ...(row.fault ? { fault: faultToMessage(faultFromData(row.fault)) } : {}),
+    ...(row.endedAt ? { endedAt: timestampFromDate(row.endedAt) } : {}),
+  })
+}
+
+const stepView = (step: TaskStepRow) => ({
+  name: step.name,
+  state: step.state,
+  detail: step.detail,
+  doneBytes: BigInt(step.doneBytes),
+  ...(step.totalBytes === null ? {} : { totalBytes: BigInt(step.totalBytes) }),
+  ...(step.startedAt ? { startedAt: timestampFromDate(new Date(step.startedAt)) } : {}),
+  ...(step.endedAt ? { endedAt: timestampFromDate(new Date(step.endedAt)) } : {}),
+})
+
+function questionView(id: string, question: Question): TaskQuestion {
+  return create(TaskQuestionSchema, { id, kind: kindOf(question) })
+}
+
+function kindOf(question: Question) {
+  switch (question.kind) {
+    case 'host_key': {
+      const { host, keyType, fingerprint, known } = question
+      const since = known ? { knownFingerprint: known.fingerprint, knownSince: timestampFromDate(known.since) } : {}
+      return { case: 'hostKey' as const, value: { host, keyType, fingerprint, ...since } }
+    }
+    case 'secret':
+      return {
+        case: 'secret' as const,
+        value: { what: question.what, of: question.of, problem: question.problem },
+      }
+    case 'packages':
+      return { case: 'packages' as const, value: { missing: question.missing, command: question.command } }
+    case 'take_over':
+      return { case: 'takeOver' as const, value: { controllerName: question.controllerName } }
+  }
+}

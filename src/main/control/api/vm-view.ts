@@ -1,0 +1,112 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { lifecycleOf } from '../../../ipc/lifecycle.ts'
+import type { HostRow } from '../store/hosts-store.ts'
+import type { VmRow } from '../store/vms-store.ts'
+import type { HostLive } from '../sync/registry.ts'
+import { isAnswering } from './host-view.ts'
+
+export interface VmSurroundings {
+  host: HostRow
+  live: HostLive
+  /** Name of the catalogue image with these bytes; empty = none. */
+  imageName: string
+  monotonicNow: number
+}
+
+/** A VM's row and what its host last said of it. What nobody said is absent. */
+export function vmView(row: VmRow, around: VmSurroundings): Vm {
+  const { host, live, imageName, monotonicNow } = around
+  const seen = live.vms?.get(row.id)
+  const quarantined = live.quarantined?.get(row.id)
+  const deleted = row.deletedAt !== null
+  const failed = row.status === 'failed'
+  const lastPhase = seen?.phase ?? (row.status || undefined)
+  const destroyAt = deleted ? quarantined?.destroyAt : undefined
+  const asOf = live.reportedAt ?? host.lastSeenAt
+  return create(VmSchema, {
+    id: row.id,
+    name: row.name,
+    hostId: host.id,
+    hostName: host.name,
+    tenant: row.tenant,
+    imageName,
+    imageSha256: row.imageSha256,
+    vcpus: row.vcpus,
+    memMb: row.memMb,
+    diskGb: row.diskGb,
+    desiredPower: row.powerState,
+    lifecycle: lifecycleOf({ deleted, phase: lastPhase, power: seen?.power, desiredPower: row.powerState }),
+    reason: seen ? seen.reason : failed ? row.lastReason : '',
+    detail: seen ? seen.detail : (quarantined?.detail ?? (failed ? row.lastError : '')),
+    ip: seen?.ip || row.assignedIp,
+    networkIp: seen?.networkIp || row.networkIp,
+    network: row.network,
+    createdAt: timestampFromDate(row.createdAt),
+    labels: row.labels,
+    autostart: row.autostart,
+    hostUnknown: !isAnswering(live, monotonicNow),
+    ...(asOf ? { asOf: timestampFromDate(asOf) } : {}),
+    ...(row.deletedAt ? { deletedAt: timestampFromDate(row.deletedAt) } : {}),
+    ...(destroyAt ? { quarantineEndsAt: destroyAt } : {}),
+    ...(quarantined ? { power: 'stopped' } : {}),
+    ...(row.injectedKey ? { injectedKey: row.injectedKey } : {}),
+    ...(row.trustedCas ? { trustedCas: { publicKeys: row.trustedCas } } : {}),
+    ...liveFields(seen),
+  })
+}
+
+/** A VM the host runs that no row here names. */
+export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imageName'>): Vm {
+  const { host, live, monotonicNow } = around
+  const { spec } = seen
+  return create(VmSchema, {
+    id: seen.vmId,
+    name: spec?.name ?? '',
+    hostId: host.id,
+    hostName: host.name,
+    tenant: host.tenant,
+    imageSha256: spec?.imageSha256 ?? '',
+    vcpus: spec?.vcpus ?? 0,
+    memMb: spec?.memMb ?? 0,
+    diskGb: spec?.diskGb ?? 0,
+    desiredPower: spec?.powerState ?? '',
+    lifecycle: lifecycleOf({
+      deleted: false,
+      phase: seen.phase,
+      power: seen.power,
+      desiredPower: spec?.powerState ?? 'running',
+    }),
+    reason: seen.reason,
+    detail: seen.detail,
+    ip: seen.ip,
+    networkIp: seen.networkIp,
+    hostUnknown: !isAnswering(live, monotonicNow),
+    unowned: true,
+    ...(live.reportedAt ? { asOf: timestampFromDate(live.reportedAt) } : {}),
+    ...liveFields(seen),
+  })
+}
+
+function liveFields(seen: ReportedVm | undefined) {
+  if (!seen) return {}
+  const { progress } = seen
+  return {
+    acceleration: seen.acceleration,
+    ...(seen.phase === undefined ? {} : { phase: seen.phase }),
+    ...(seen.power === undefined ? {} : { power: seen.power }),
+    ...(seen.startedAt ? { startedAt: seen.startedAt } : {}),
+    ...(progress
+      ? {
+          progress: {
+            step: progress.step,
+            steps: progress.steps,
+            doneBytes: progress.doneBytes,
+            ...(progress.totalBytes === undefined ? {} : { totalBytes: progress.totalBytes }),
+          },
+        }
+      : {}),
+  }
+}

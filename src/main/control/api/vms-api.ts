@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { check } from '../../../ipc/rules.ts'
+import type { HostsStore } from '../store/hosts-store.ts'
+import type { ImagesStore } from '../store/images-store.ts'
+import type { NewVm, VmRow, VmsStore } from '../store/vms-store.ts'
+import type { Registry } from '../sync/registry.ts'
+import { isBeyondUndelete, planAction, type SeenVm, type VmAction } from '../vms/lifecycle-actions.ts'
+import {
+  type CheckedCreate,
+  checkNetwork,
+  chooseHost,
+  chooseImage,
+  type HostCandidate,
+  type ImageChoice,
+  NO_OPINION,
+  withDefaults,
+} from '../vms/vm-defaults.ts'
+import { DEFAULT_TENANT, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
+import type { FleetView } from './fleet-view.ts'
+import { isAnswering } from './host-view.ts'
+
+export interface VmsApiDeps {
+  hosts: HostsStore
+  vms: VmsStore
+  images: ImagesStore
+  registry: Registry
+  view: FleetView
+  clock: Clock
+}
+
+/** VMs: desired state only. Every answer comes from here; the host follows in its own time. */
+export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
+  const { vms, view } = deps
+  const live = (ref: string, action: VmAction) => ({ vm: act(deps, getLiveVm(vms, ref), action) })
+  const deleted = (ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>
+    act(deps, getDeletedVm(vms, ref, lost), action)
+  return {
+    listVms: () => ({ vms: view.vms() }),
+    getVm: (request) => ({ vm: view.vm(getVm(vms, check('vmRef', request).vm)) }),
+    createVm: (request) => createVm(deps, request),
+    startVm: (request) => live(check('vmRef', request).vm, { do: 'start' }),
+    stopVm: (request) => live(check('vmRef', request).vm, { do: 'stop', force: request.force }),
+    restartVm: (request) => live(check('vmRef', request).vm, { do: 'restart' }),
+    deleteVm: (request) => live(check('vmRef', request).vm, { do: 'delete' }),
+    undeleteVm: (request) => {
+      const { vm, newName } = check('undeleteVm', request)
+      const now = new Date(deps.clock.now())
+      return { vm: deleted(vm, { do: 'undelete', newName }, (row) => isBeyondUndelete(row, seenOf(deps, row), now)) }
+    },
+    purgeVm: (request) => {
+      deleted(check('vmRef', request).vm, { do: 'purge' }, (row) => row.graceS === 0)
+      return {}
+    },
+  }
+}
+
+function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created: boolean } {
+  const found = findCreated(deps, request)
+  if (found) return { vm: deps.view.vm(found), created: false }
+  const { name } = withDefaults(request, NO_OPINION)
+  const host = chooseHost(candidates(deps), request.host)
+  const image = chooseImage(request, deps.images, host)
+  const checked = withDefaults({ ...request, name }, image.defaults)
+  checkNetwork(checked.network, host)
+  const row = deps.vms.create(newVm(request, checked, image, host))
+  return { vm: deps.view.vm(row), created: true }
+}
+
+function findCreated({ vms }: VmsApiDeps, request: CreateVmRequest): VmRow | undefined {
+  const byId = request.vmId === '' ? undefined : vms.find(request.vmId)
+  if (byId?.deletedAt) throw new Fault('vm/deleted', 'permanent', { vm: byId.name })
+  return byId ?? (request.ifAbsent ? vms.findLive(DEFAULT_TENANT, request.name) : undefined)
+}
+
+function newVm(request: CreateVmRequest, vm: CheckedCreate, image: ImageChoice, host: HostCandidate): NewVm {
+  return {
+    id: vm.vmId || randomBytes(16).toString('hex'),
+    hostId: host.id,
+    name: vm.name,
+    imageUrl: image.url,
+    imageSha256: image.sha256,
+    imageKind: image.kind,
+    cloudInit: vm.cloudInit,
+    vcpus: vm.vcpus,
+    memMb: vm.memMb,
+    diskGb: vm.diskGb,
+    powerState: vm.power,
+    autostart: request.autostart ?? true,
+    network: vm.network,
+    backend: vm.backend,
+    labels: vm.labels,
+    sshAuthorizedKeys: vm.sshAuthorizedKeys,
+    trustedCas: null,
+    injectedKey: null,
+  }
+}
+
+function candidates({ hosts, registry, view, clock }: VmsApiDeps): HostCandidate[] {
+  const allocations = view.allocations()
+  return hosts.list().map((host) => {
+    const live = registry.live(host.id)
+    return {
+      id: host.id,
+      name: host.name,
+      accepting: host.status === 'enrolled',
+      answering: isAnswering(live, clock.monotonic()),
+      arch: host.facts?.arch ?? '',
+      ...(host.capacity ? { freeMemMb: host.capacity.memMb - (allocations.get(host.id)?.memMb ?? 0) } : {}),
+      ...(live.hello ? { networks: live.hello.hostNetworks } : {}),
+    }
+  })
+}
+
+function act(deps: VmsApiDeps, row: VmRow, action: VmAction): Vm {
+  const edit = planAction(row, action, seenOf(deps, row), new Date(deps.clock.now()))
+  const detail = action.do === 'stop' && action.force ? { force: 'true' } : undefined
+  return deps.view.vm(deps.vms.edit(row.id, `vm.${action.do}`, edit, detail))
+}
+
+function seenOf({ registry }: VmsApiDeps, row: VmRow): SeenVm {
+  const live = registry.live(row.hostId)
+  const seen = live.vms?.get(row.id)
+  const destroyAt = live.quarantined?.get(row.id)?.destroyAt
+  return {
+    power: seen?.power,
+    phase: seen?.phase,
+    destroyAt: destroyAt && timestampDate(destroyAt),
+    destroyed: live.report?.destroyed.includes(row.id) ?? false,
+  }
+}

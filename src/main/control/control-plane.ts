@@ -1,0 +1,153 @@
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import type { ConnectRouter } from '@connectrpc/connect'
+import { Fault } from '../../ipc/faults.ts'
+import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { auditApi } from './api/audit-api.ts'
+import { fleetApi } from './api/fleet-api.ts'
+import { FleetFeed } from './api/fleet-feed.ts'
+import { FleetView } from './api/fleet-view.ts'
+import { hostsApi } from './api/hosts-api.ts'
+import { imagesApi } from './api/images-api.ts'
+import { type ApiHandler, createApiHandler, listenOnSocket } from './api/server.ts'
+import { tasksApi } from './api/tasks-api.ts'
+import { vmsApi } from './api/vms-api.ts'
+import { consoleEndpoint } from './consoles/attach.ts'
+import { createConsoleBroker } from './consoles/broker.ts'
+import { createFleetHosts } from './fleet-hosts.ts'
+import { ImageFiles } from './images/image-files.ts'
+import { buildTiny, TINY_STEPS, tinyPossible } from './images/tiny/build-tiny.ts'
+import type { TinyBuilder } from './images/tiny-image.ts'
+import type { Ports } from './ports.ts'
+import { openStores, type Stores } from './store/stores.ts'
+import { Hub } from './sync/hub.ts'
+import { Registry } from './sync/registry.ts'
+import { TaskRunner } from './tasks/task-runner.ts'
+import { findVm } from './vms/vm-directory.ts'
+
+export type { ApiHandler } from './api/server.ts'
+
+const DAY_MS = 24 * 3600 * 1000
+const AUDIT_WINDOW_MS = 365 * DAY_MS
+const STOP_GRACE_MS = 5_000
+
+/** One fleet's control plane. Made, started and stopped once; whoever makes it holds the lock on the data directory. */
+export interface ControlPlane {
+  /** The whole API, for further listeners; the unix socket is served between start and stop. */
+  readonly api: ApiHandler
+  readonly info: { fleetId: string; version: string; apiSocket: string }
+  /** Raises app/part-missing when the socket cannot be bound. */
+  start(): Promise<void>
+  /** Ends sessions, tasks and listeners; VMs and agents go on. Idempotent. */
+  stop(): Promise<void>
+  /** The computer woke: dials and probes at once. */
+  wake(): void
+}
+
+/** Constructs and connects everything; opens the store. Raises store/unavailable. */
+export function createControlPlane(ports: Ports): ControlPlane {
+  const { clock, log, paths, version } = ports
+  const stores = openStores(paths.database, clock)
+  const registry = new Registry()
+  const hub = new Hub()
+  const tasks = new TaskRunner(stores.tasks, clock, log)
+  const view = new FleetView({ ...stores, tasks, registry, clock })
+  const feed = new FleetFeed(view, clock)
+  const hosts = createFleetHosts({ ports, stores, registry, hub })
+  const stopping = new AbortController()
+
+  stores.db.onCommit((changes) => {
+    for (const { noun, id } of changes) if (noun === 'desired') hub.poke(id)
+    feed.rowsChanged(changes)
+  })
+  registry.onChange((hostId) => feed.hostChanged(hostId))
+  tasks.onShown((taskId) => feed.taskShown(taskId))
+
+  const broker = createConsoleBroker({ vms: consoleVms(stores), sessions: registry, clock })
+  const console = consoleEndpoint(broker, log)
+  const files = new ImageFiles(paths.images)
+  const builder = tinyBuilder(ports)
+  const images = { ...stores, builder, files, cacheDir: join(paths.dataDir, 'cache', 'packages'), tasks, view }
+  const info = {
+    version,
+    fleetId: hosts.fleetId,
+    dataDir: paths.dataDir,
+    pid: process.pid,
+    localHost: hosts.localPossible,
+    buildTiny: () => builder.possible(),
+    sshConfigHosts: hosts.sshConfigHosts,
+  }
+  const routes = (router: ConnectRouter) => {
+    router.service(FleetService, fleetApi(feed, info, stopping.signal))
+    router.service(HostService, hostsApi({ ...stores, registry, tasks, view, ...hosts }))
+    router.service(VmService, vmsApi({ ...stores, registry, view, clock }))
+    router.service(ImageService, imagesApi(images))
+    router.service(TaskService, tasksApi(tasks))
+    router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
+  }
+  const api = createApiHandler({ routes, console, renderer: paths.renderer, log })
+  let server: Server | undefined
+
+  return {
+    api,
+    info: { fleetId: hosts.fleetId, version, apiSocket: paths.apiSocket },
+    async start() {
+      tasks.recover()
+      await files.prepare(wantedFiles(stores))
+      void pruneDaily(ports, stores, stopping.signal)
+      server = await listenOnSocket(paths.apiSocket, api)
+      hosts.start()
+      log.info('control.started', { version, fleet: hosts.fleetId, socket: paths.apiSocket })
+    },
+    async stop() {
+      if (stopping.signal.aborted) return
+      stopping.abort(new Fault('app/cancelled', 'cancelled'))
+      await tasks.stop(STOP_GRACE_MS)
+      broker.close()
+      console.close()
+      await hosts.stop()
+      await closed(server)
+      stores.db.close()
+      log.info('control.stopped')
+    },
+    wake: hosts.wake,
+  }
+}
+
+const tinyBuilder = (ports: Ports): TinyBuilder => ({
+  steps: TINY_STEPS,
+  possible: () => tinyPossible(ports),
+  build: buildTiny,
+})
+
+const consoleVms = ({ vms, hosts }: Stores) => ({
+  findForConsole: (ref: string) => {
+    const vm = findVm(vms, ref)
+    const host = vm && hosts.find(vm.hostId)
+    return vm && host && { id: vm.id, name: vm.name, hostId: vm.hostId, hostName: host.name }
+  },
+})
+
+/** Digests of files to keep: of the catalogue, and of VMs whose image left it. */
+const wantedFiles = ({ images, vms }: Stores): Set<string> =>
+  new Set([...images.list().map((image) => image.sha256), ...vms.list().map((vm) => vm.imageSha256)])
+
+async function pruneDaily({ clock, log }: Ports, { audit }: Stores, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const removed = audit.prune(AUDIT_WINDOW_MS)
+    if (removed > 0) log.info('audit.pruned', { removed })
+    await clock.sleep(DAY_MS, signal).catch(() => {})
+  }
+}
+
+async function closed(server: Server | undefined): Promise<void> {
+  if (!server) return
+  const done = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeAllConnections()
+  await done
+}

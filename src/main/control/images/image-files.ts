@@ -1,0 +1,49 @@
+import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isSha256 } from '../../../ipc/names.ts'
+
+/** The files of images kept in this store, named by their digest. */
+export class ImageFiles {
+  readonly #dir: string
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** Where builds happen: on the same file system. */
+  get workDir(): string {
+    return join(this.#dir, 'work')
+  }
+
+  /** Makes the folders and removes what builds of a former process left, and files nobody names. */
+  async prepare(wanted: ReadonlySet<string>): Promise<void> {
+    await rm(this.workDir, { recursive: true, force: true })
+    await mkdir(this.workDir, { recursive: true, mode: 0o700 })
+    for (const name of await readdir(this.#dir)) {
+      if (isSha256(name) && !wanted.has(name)) await rm(join(this.#dir, name), { force: true })
+    }
+  }
+
+  /** Moves a whole file of these bytes into the store, durably. Idempotent for equal digests. */
+  async adopt(file: string, sha256: string): Promise<void> {
+    const target = join(this.#dir, sha256)
+    await chmod(file, 0o400)
+    await synced(file)
+    await rename(file, target)
+    await synced(dirname(target))
+  }
+
+  /** Idempotent. */
+  async remove(sha256: string): Promise<void> {
+    await rm(join(this.#dir, sha256), { force: true })
+  }
+}
+
+async function synced(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { fromConnectError } from '../../../ipc/fault-wire.ts'
+import { Fault, findFault } from '../../../ipc/faults.ts'
+import {
+  AttachSchema,
+  type Hello,
+  type Report,
+  type SyncRequest,
+  SyncRequestSchema,
+  type SyncResponse,
+} from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import { AGENT_PROTOCOL, TIMES } from '../../../ipc/units.ts'
+import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
+import type { HostRow, HostsStore } from '../store/hosts-store.ts'
+import type { VmsStore } from '../store/vms-store.ts'
+import { faultOfEnd, judgeHello } from './hello-judge.ts'
+import { toldByHello } from './host-told.ts'
+import type { Hub, Pokes } from './hub.ts'
+import type { Registry } from './registry.ts'
+import { buildDesiredState, buildSnapshot, digestOf } from './snapshot-builder.ts'
+
+/** An attached agent that says nothing for this long is not answering. */
+const SILENCE_MS = 3 * TIMES.reportMs
+
+export interface SessionDeps {
+  hosts: HostsStore
+  vms: VmsStore
+  registry: Registry
+  hub: Hub
+  applier: { apply(session: ActiveSession, report: Report): void }
+  clock: Clock
+  log: Log
+  fleetId: string
+  controllerName: string
+  version: string
+}
+
+export interface SessionInput {
+  hostId: string
+  connection: AgentConnection
+  signal: AbortSignal
+  /** A person decided to move the agent to this fleet. */
+  takeOver?: boolean
+}
+
+/** Runs one control session to its end and answers why it ended; never rejects. The caller closes the connection. */
+export async function runAgentSession(deps: SessionDeps, input: SessionInput): Promise<Fault> {
+  const stop = new AbortController()
+  const signal = AbortSignal.any([input.signal, stop.signal])
+  let session: AgentSession | undefined
+  void input.connection.closed.then((fault) => stop.abort(fault))
+  try {
+    session = new AgentSession(deps, input, stop)
+    await session.run(signal)
+    return new Fault('host/no-answer', 'transient', { host: session.name, detail: 'the agent closed the session' })
+  } catch (error) {
+    if (signal.aborted) return findFault(signal.reason) ?? new Fault('app/cancelled', 'cancelled')
+    return fromConnectError(error, 'host/no-answer')
+  } finally {
+    session?.end()
+    stop.abort(new Fault('app/cancelled', 'cancelled'))
+  }
+}
+
+class AgentSession {
+  readonly #deps: SessionDeps
+  readonly #input: SessionInput
+  readonly #stop: AbortController
+  readonly #host: HostRow
+  readonly #pokes: Pokes
+  readonly #nonce = randomBytes(32)
+  readonly #attached = Promise.withResolvers<void>()
+  #active: ActiveSession | undefined
+
+  constructor(deps: SessionDeps, input: SessionInput, stop: AbortController) {
+    this.#deps = deps
+    this.#input = input
+    this.#stop = stop
+    this.#host = deps.hosts.get(input.hostId)
+    this.#pokes = deps.hub.subscribe(input.hostId)
+    this.#attached.promise.catch(() => {})
+  }
+
+  get name(): string {
+    return this.#host.name
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const responses = this.#input.connection.client.sync(this.#requests(signal), { signal })[Symbol.asyncIterator]()
+    try {
+      this.#accept(helloOf(this.name, await this.#next(responses, TIMES.attachMs, signal)))
+      for (;;) {
+        const response = await this.#next(responses, SILENCE_MS, signal)
+        if (!response) return
+        this.#apply(response)
+      }
+    } finally {
+      this.#attached.reject(new Fault('app/cancelled', 'cancelled'))
+    }
+  }
+
+  end(): void {
+    const { registry, hosts, clock } = this.#deps
+    this.#pokes.stop()
+    if (!this.#active) return
+    const { reportedMonotonic } = registry.live(this.#host.id)
+    registry.sessionEnded(this.#active)
+    if (reportedMonotonic === undefined) return
+    hosts.setLastSeen(this.#host.id, new Date(clock.now() - (clock.monotonic() - reportedMonotonic)))
+  }
+
+  #accept(hello: Hello): void {
+    const { registry, hosts, log } = this.#deps
+    const { connection } = this.#input
+    const pinned = { ...this.#host.agent, name: this.name, hostKeyFingerprint: this.#host.hostKeyFingerprint }
+    const fault = judgeHello(hello, this.#nonce, pinned, connection.hostKeyFingerprint)
+    if (fault) throw fault
+    hosts.setTold(this.#host.id, toldByHello(hello))
+    const older = registry.active(this.#host.id)
+    this.#active = { hostId: this.#host.id, sessionId: hello.sessionId, connection, hello }
+    registry.sessionStarted(this.#active)
+    registry.setLink(this.#host.id, { state: 'connected', carrier: connection.carrier })
+    older?.connection.close(new Fault('agent/superseded', 'transient', { host: this.name }))
+    log.info('session.attached', { host: this.name, agentVersion: hello.agentVersion, epoch: hello.lastSeenEpoch })
+    this.#attached.resolve()
+  }
+
+  #apply(response: SyncResponse): void {
+    const { message } = response
+    if (message.case === 'end') throw faultOfEnd(this.name, message.value)
+    if (message.case === 'report' && this.#active) this.#deps.applier.apply(this.#active, message.value)
+  }
+
+  /** The one sender: Attach, then a snapshot at once and one per poke. */
+  async *#requests(signal: AbortSignal): AsyncGenerator<SyncRequest> {
+    yield this.#attach()
+    await this.#attached.promise
+    for (;;) {
+      const written = this.#writeDeadline()
+      yield this.#snapshot()
+      written()
+      await this.#pokes.next(signal)
+    }
+  }
+
+  #attach(): SyncRequest {
+    const { fleetId, controllerName, version } = this.#deps
+    const value = create(AttachSchema, {
+      protocolVersion: AGENT_PROTOCOL,
+      fleetId,
+      nonce: this.#nonce,
+      controllerName,
+      appVersion: version,
+      takeOver: this.#input.takeOver ?? false,
+    })
+    return create(SyncRequestSchema, { message: { case: 'attach', value } })
+  }
+
+  #snapshot(): SyncRequest {
+    const { hosts, vms } = this.#deps
+    const state = buildDesiredState(vms.listByHost(this.#host.id))
+    const digest = digestOf(state)
+    const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
+    return create(SyncRequestSchema, { message: { case: 'snapshot', value: buildSnapshot(epoch, state, digest) } })
+  }
+
+  /** Ends the session unless the returned function is called in time: the transport asks for more once it has written. */
+  #writeDeadline(): () => void {
+    const done = new AbortController()
+    this.#deps.clock.sleep(TIMES.snapshotWriteMs, done.signal).then(
+      () => this.#stop.abort(this.#silent('it stopped reading')),
+      () => {},
+    )
+    return () => done.abort()
+  }
+
+  async #next(
+    responses: AsyncIterator<SyncResponse>,
+    deadlineMs: number,
+    signal: AbortSignal,
+  ): Promise<SyncResponse | undefined> {
+    const done = new AbortController()
+    const late = this.#deps.clock
+      .sleep(deadlineMs, AbortSignal.any([signal, done.signal]))
+      .then(() => this.#stop.abort(this.#silent('it stopped reporting')))
+      .catch(() => {})
+      .then(() => signal.throwIfAborted())
+      .then(() => new Promise<never>(() => {}))
+    try {
+      const result = await Promise.race([responses.next(), late])
+      return result.done ? undefined : result.value
+    } finally {
+      done.abort()
+    }
+  }
+
+  #silent(detail: string): Fault {
+    return new Fault('host/no-answer', 'transient', { host: this.name, detail })
+  }
+}
+
+function helloOf(host: string, response: SyncResponse | undefined): Hello {
+  const message = response?.message
+  if (message?.case === 'hello') return message.value
+  if (message?.case === 'end') throw faultOfEnd(host, message.value)
+  throw new Fault('agent/misbehaved', 'transient', { host, detail: 'its first answer was not Hello' })
+}

@@ -1,0 +1,149 @@
+import { isIP } from 'node:net'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
+import type { WantedImage } from '../../../ipc/gen/eitri/agent/v1/image_pb.js'
+import type { Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { ActiveSession } from '../hosts/agent-connection.ts'
+import type { HostRow, HostTold } from '../store/hosts-store.ts'
+import type { VmRow, VmStatus } from '../store/vms-store.ts'
+import { capacityRowOf } from './host-told.ts'
+import type { Registry } from './registry.ts'
+import { FactTracker, StatusTracker } from './status-tracker.ts'
+
+const ERROR_CHARS = 2_000
+
+export interface ApplierVms {
+  find(id: string): VmRow | undefined
+  setStatus(id: string, hostId: string, status: VmStatus): { ip: string }
+  setNetworkIp(id: string, hostId: string, ip: string): void
+  setHostPublicKey(id: string, hostId: string, key: string): void
+  reap(hostId: string, ids: readonly string[]): string[]
+}
+
+export interface ApplierHosts {
+  find(id: string): HostRow | undefined
+  setTold(id: string, told: HostTold): void
+}
+
+export interface ApplierDeps {
+  registry: Registry
+  hosts: ApplierHosts
+  vms: ApplierVms
+  images: { setSize(sha256: string, sizeBytes: number): void }
+  push: { want(hostId: string, wanted: WantedImage[]): void }
+  clock: Clock
+  log: Log
+}
+
+/** Applies what agents report. A report that says nothing new writes nothing durable. */
+export class ReportApplier {
+  readonly #deps: ApplierDeps
+  readonly #status: StatusTracker
+  readonly #networkIp = new FactTracker()
+  readonly #hostKey = new FactTracker()
+  readonly #told = new FactTracker()
+  readonly #sizes = new FactTracker()
+
+  constructor(deps: ApplierDeps) {
+    this.#deps = deps
+    this.#status = new StatusTracker((vmId) => statusOf(deps.vms.find(vmId)))
+  }
+
+  /** Raises host/not-found when the host left the fleet; other faults are logged and the next report tries again. */
+  apply(session: ActiveSession, report: Report): void {
+    const { registry, hosts, clock, push } = this.#deps
+    const { hostId } = session
+    const host = hosts.find(hostId)
+    if (!host) throw new Fault('host/not-found', 'permanent', { host: hostId })
+    if (!registry.reported(session, report, { date: new Date(clock.now()), monotonic: clock.monotonic() })) return
+    for (const row of report.vms)
+      this.#guard('report.host-key', hostId, row.vmId, () => this.#applyHostKey(hostId, row))
+    for (const row of report.vms) this.#guard('report.vm', hostId, row.vmId, () => this.#applyVm(hostId, row))
+    this.#guard('report.host', hostId, '', () => this.#applyHost(hostId, report))
+    this.#checkEpoch(host, report)
+    this.#guard('report.destroyed', hostId, '', () => this.#reap(hostId, report.destroyed))
+    if (report.wantedImages.length > 0) push.want(hostId, report.wantedImages)
+  }
+
+  /** The host left: it is written afresh should it return. */
+  forgetHost(hostId: string, vmIds: readonly string[]): void {
+    this.#told.forget(hostId)
+    for (const id of vmIds) this.#forgetVm(id)
+  }
+
+  #applyHostKey(hostId: string, row: ReportedVm): void {
+    this.#hostKey.apply(row.vmId, row.hostPublicKey, (key) => this.#deps.vms.setHostPublicKey(row.vmId, hostId, key))
+  }
+
+  #applyVm(hostId: string, row: ReportedVm): void {
+    const { vms } = this.#deps
+    if (row.unowned) return
+    this.#networkIp.apply(row.vmId, address(row.networkIp), (ip) => vms.setNetworkIp(row.vmId, hostId, ip))
+    if (row.phase !== 'ready' && row.phase !== 'failed') return
+    const failed = row.phase === 'failed'
+    this.#status.apply(
+      row.vmId,
+      {
+        status: row.phase,
+        lastError: failed ? row.detail.slice(0, ERROR_CHARS) : '',
+        lastReason: failed ? row.reason.slice(0, 100) : '',
+        ip: address(row.ip),
+      },
+      (status) => vms.setStatus(row.vmId, hostId, status),
+    )
+  }
+
+  #applyHost(hostId: string, report: Report): void {
+    const { guestCidr, hostUplinkAddr, capacity } = report
+    const told: HostTold = {
+      guestCidr,
+      uplinkAddress: address(hostUplinkAddr),
+      ...(capacity ? { capacity: capacityRowOf(capacity) } : {}),
+    }
+    this.#told.apply(hostId, JSON.stringify(told), () => this.#deps.hosts.setTold(hostId, told))
+    for (const image of report.images) {
+      const size = Number(image.sizeBytes)
+      if (size === 0) continue
+      this.#sizes.apply(image.sha256, String(size), () => this.#deps.images.setSize(image.sha256, size))
+    }
+  }
+
+  #checkEpoch(host: HostRow, report: Report): void {
+    if (report.lastSeenEpoch <= host.epoch && !report.fenced) return
+    this.#deps.log.warn('report.epoch', {
+      host: host.name,
+      epoch: host.epoch,
+      agentEpoch: report.lastSeenEpoch,
+      fenced: report.fenced,
+    })
+  }
+
+  #reap(hostId: string, destroyed: readonly string[]): void {
+    for (const id of this.#deps.vms.reap(hostId, destroyed)) this.#forgetVm(id)
+  }
+
+  #forgetVm(id: string): void {
+    this.#status.forget(id)
+    this.#networkIp.forget(id)
+    this.#hostKey.forget(id)
+  }
+
+  #guard(event: string, host: string, vm: string, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      const { code, message } = asFault(error)
+      this.#deps.log.warn(event, { host, vm, code, message })
+    }
+  }
+}
+
+/** An unusable address is no answer. */
+const address = (text: string): string => (isIP(text) ? text : '')
+
+function statusOf(row: VmRow | undefined): VmStatus | undefined {
+  if (!row || row.status === '') return undefined
+  return { status: row.status, lastError: row.lastError, lastReason: row.lastReason, ip: row.assignedIp }
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault, type FaultData } from '../../../ipc/faults.ts'
+import type { TaskRow, TaskStepRow } from '../store/tasks-store.ts'
+import type { Answer, Question, StepContext, TaskContext } from './task-context.ts'
+
+const MAX_STEPS = 50
+const DETAIL_CHARS = 400
+
+export interface TaskSink {
+  save(row: TaskRow): void
+  /** What is shown changed, the stored row did not. */
+  shown(): void
+  progressMs: number
+}
+
+/** One task while it runs: its row in memory, written at each step's start and end. */
+export class RunningTask implements TaskContext {
+  readonly #clock: Clock
+  readonly #sink: TaskSink
+  readonly #abort = new AbortController()
+  #row: TaskRow
+  #waiting: { id: string; resolve(answer: Answer): void } | undefined
+  #shownAt = Number.NEGATIVE_INFINITY
+
+  constructor(row: TaskRow, clock: Clock, sink: TaskSink) {
+    this.#row = row
+    this.#clock = clock
+    this.#sink = sink
+  }
+
+  get id(): string {
+    return this.#row.id
+  }
+
+  get row(): TaskRow {
+    return this.#row
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  plan(steps: string[]): void {
+    this.#save({ steps: steps.slice(0, MAX_STEPS).map(waiting) })
+  }
+
+  async step<T>(name: string, run: (step: StepContext) => Promise<T>): Promise<T> {
+    this.signal.throwIfAborted()
+    this.#setStep(name, { state: 'running', startedAt: this.#nowText(), endedAt: null })
+    try {
+      const result = await run({
+        detail: (text) => this.#show(name, { detail: text.slice(0, DETAIL_CHARS) }, true),
+        progress: (done, total) => this.#show(name, { doneBytes: done, totalBytes: total ?? null }, done === total),
+      })
+      this.#setStep(name, { state: 'done', endedAt: this.#nowText() })
+      return result
+    } catch (error) {
+      this.#setStep(name, { state: 'failed', endedAt: this.#nowText() })
+      throw error
+    }
+  }
+
+  skip(name: string, detail: string): void {
+    this.#setStep(name, { state: 'skipped', detail: detail.slice(0, DETAIL_CHARS), endedAt: this.#nowText() })
+  }
+
+  async ask(question: Question): Promise<Answer> {
+    this.signal.throwIfAborted()
+    if (this.#waiting) throw new Fault('app/bug', 'bug', { message: 'a task asks one question at a time' })
+    const id = randomBytes(8).toString('hex')
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const stop = () => reject(this.signal.reason)
+    this.signal.addEventListener('abort', stop, { once: true })
+    this.#waiting = { id, resolve }
+    this.#save({ state: 'asking', question: { id, ask: question } })
+    try {
+      return await promise
+    } finally {
+      this.signal.removeEventListener('abort', stop)
+      this.#waiting = undefined
+      this.#save({ state: 'running', question: null })
+    }
+  }
+
+  /** False when this is not the question asked now. */
+  answer(questionId: string, answer: Answer): boolean {
+    if (this.#waiting?.id !== questionId) return false
+    this.#row = { ...this.#row, state: 'running', question: null }
+    this.#waiting.resolve(answer)
+    this.#waiting = undefined
+    return true
+  }
+
+  cancel(): void {
+    this.#abort.abort(new Fault('app/cancelled', 'cancelled'))
+  }
+
+  end(state: 'done' | 'failed' | 'cancelled', outcome: { resultId?: string; fault?: FaultData }): void {
+    const steps = this.#row.steps.map((step) =>
+      step.state === 'running' ? { ...step, state: 'failed' as const } : step,
+    )
+    const endedAt = new Date(this.#clock.now())
+    this.#save({
+      state,
+      steps,
+      question: null,
+      endedAt,
+      resultId: outcome.resultId ?? '',
+      fault: outcome.fault ?? null,
+    })
+  }
+
+  #setStep(name: string, change: Partial<TaskStepRow>): void {
+    this.#save({ steps: this.#stepsWith(name, change) })
+  }
+
+  #show(name: string, change: Partial<TaskStepRow>, now: boolean): void {
+    this.#row = { ...this.#row, steps: this.#stepsWith(name, change) }
+    const at = this.#clock.monotonic()
+    if (!now && at - this.#shownAt < this.#sink.progressMs) return
+    this.#shownAt = at
+    this.#sink.shown()
+  }
+
+  #stepsWith(name: string, change: Partial<TaskStepRow>): TaskStepRow[] {
+    const { steps } = this.#row
+    if (steps.some((step) => step.name === name)) {
+      return steps.map((step) => (step.name === name ? { ...step, ...change } : step))
+    }
+    if (steps.length >= MAX_STEPS) throw new Fault('app/bug', 'bug', { message: `more than ${MAX_STEPS} steps` })
+    return [...steps, { ...waiting(name), ...change }]
+  }
+
+  #save(change: Partial<TaskRow>): void {
+    this.#row = { ...this.#row, ...change }
+    this.#sink.save(this.#row)
+  }
+
+  #nowText(): string {
+    return new Date(this.#clock.now()).toISOString()
+  }
+}
+
+const waiting = (name: string): TaskStepRow => ({
+  name,
+  state: 'waiting',
+  detail: '',
+  startedAt: null,
+  endedAt: null,
+  doneBytes: 0,
+  totalBytes: null,
+})

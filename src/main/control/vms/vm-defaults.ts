@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { Fault } from '../../../ipc/faults.ts'
+import type { CreateVmRequest } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { type Checked, check, DEFAULT_SIZE } from '../../../ipc/rules.ts'
+import type { ImageRow } from '../store/images-store.ts'
+
+/** A host as the choice sees it. */
+export interface HostCandidate {
+  id: string
+  name: string
+  /** It takes new VMs. */
+  accepting: boolean
+  answering: boolean
+  /** x86_64 or aarch64; empty = never told. */
+  arch: string
+  /** MiB not committed; absent = capacity never told. */
+  freeMemMb?: number
+  /** Operator networks it serves; absent = not known now. */
+  networks?: readonly string[]
+}
+
+/** The one named, the only one, or among those that answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
+export function chooseHost(hosts: readonly HostCandidate[], wanted: string): HostCandidate {
+  if (wanted !== '') {
+    const host = hosts.find((h) => h.name === wanted) ?? hosts.find((h) => h.id === wanted)
+    if (!host) throw new Fault('host/not-found', 'permanent', { host: wanted })
+    if (!host.accepting) throw new Fault('host/not-accepting', 'permanent', { host: host.name })
+    return host
+  }
+  const accepting = hosts.filter((h) => h.accepting)
+  const answering = accepting.filter((h) => h.answering)
+  const [best] = [...(answering.length > 0 ? answering : accepting)].sort(
+    (a, b) => (b.freeMemMb ?? -1) - (a.freeMemMb ?? -1) || (a.name < b.name ? -1 : 1),
+  )
+  if (!best) throw new Fault('host/none', 'permanent')
+  return best
+}
+
+export interface ImageChoice {
+  url: string
+  sha256: string
+  kind: 'disk' | 'kernel'
+  defaults: { vcpus: number; memMb: number; diskGb: number }
+}
+
+export const NO_OPINION = { vcpus: 0, memMb: 0, diskGb: 0 } as const
+
+export interface ImageSource {
+  resolve(nameOrId: string): ImageRow
+  findDefault(arch: string): ImageRow | undefined
+}
+
+/** By name, by URL and digest, or the default of the host's architecture. Raises image/none-default, image/not-found, input/invalid. */
+export function chooseImage(
+  request: Pick<CreateVmRequest, 'image' | 'imageUrl' | 'imageSha256'>,
+  images: ImageSource,
+  host: HostCandidate,
+): ImageChoice {
+  if (request.image === '' && (request.imageUrl !== '' || request.imageSha256 !== '')) {
+    const { imageUrl: url, imageSha256: sha256 } = request
+    return { url, sha256, kind: 'disk', defaults: NO_OPINION }
+  }
+  const arch = host.arch || 'x86_64'
+  const image = request.image === '' ? images.findDefault(arch) : images.resolve(request.image)
+  if (!image) throw new Fault('image/none-default', 'permanent', { arch })
+  if (host.arch !== '' && image.arch !== host.arch) {
+    const problem = `it is for ${image.arch}, ${host.name} is ${host.arch}`
+    throw new Fault('input/invalid', 'permanent', { field: 'image', problem, value: image.name })
+  }
+  return {
+    url: image.url,
+    sha256: image.sha256,
+    kind: image.kind,
+    defaults: { vcpus: image.defaultVcpus, memMb: image.defaultMemMb, diskGb: image.defaultDiskGb },
+  }
+}
+
+export type CheckedCreate = Checked<'createVm'>
+
+/** `sandbox-` and six hex characters. */
+export const freshName = (): string => `sandbox-${randomBytes(3).toString('hex')}`
+
+/** Empty and zero become defaults first, then the rules judge. Raises input/invalid. */
+export function withDefaults(request: CreateVmRequest, defaults: ImageChoice['defaults']): CheckedCreate {
+  return check('createVm', {
+    ...request,
+    name: request.name || freshName(),
+    vcpus: request.vcpus || defaults.vcpus || DEFAULT_SIZE.vcpus,
+    memMb: request.memMb || defaults.memMb || DEFAULT_SIZE.memMb,
+    diskGb: request.diskGb || defaults.diskGb || DEFAULT_SIZE.diskGb,
+    power: request.power || 'running',
+  })
+}
+
+/** Raises vm/network-unknown when the host is known not to serve it. */
+export function checkNetwork(network: string, host: HostCandidate): void {
+  if (network === '' || !host.networks || host.networks.includes(network)) return
+  throw new Fault('vm/network-unknown', 'permanent', { host: host.name, network })
+}

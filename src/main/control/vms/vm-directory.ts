@@ -1,0 +1,47 @@
+import { Fault } from '../../../ipc/faults.ts'
+import type { VmRow } from '../store/vms-store.ts'
+
+/** The only tenant until there are more. */
+export const DEFAULT_TENANT = 'default'
+
+export interface VmRows {
+  find(id: string): VmRow | undefined
+  findLive(tenant: string, name: string): VmRow | undefined
+  listDeleted(tenant: string, name: string): VmRow[]
+}
+
+/** A live VM by name, any by id. */
+export const findVm = (vms: VmRows, ref: string): VmRow | undefined =>
+  vms.findLive(DEFAULT_TENANT, ref) ?? vms.find(ref)
+
+/** Like `findVm`; raises vm/not-found. */
+export function getVm(vms: VmRows, ref: string): VmRow {
+  const row = findVm(vms, ref)
+  if (!row) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+  return row
+}
+
+/** For what needs a live VM: raises vm/deleted when only a deleted one has that name, else vm/not-found. */
+export function getLiveVm(vms: VmRows, ref: string): VmRow {
+  const row = findVm(vms, ref)
+  const deleted = row?.deletedAt ? row : vms.listDeleted(DEFAULT_TENANT, ref)[0]
+  if (row && !row.deletedAt) return row
+  if (deleted) throw new Fault('vm/deleted', 'permanent', { vm: deleted.name })
+  throw new Fault('vm/not-found', 'permanent', { vm: ref })
+}
+
+/** For undelete and purge: among deleted ones, by name or id. `lost` leaves out what cannot be meant. Raises vm/ambiguous, vm/not-deleted, vm/not-found. */
+export function getDeletedVm(vms: VmRows, ref: string, lost: (vm: VmRow) => boolean): VmRow {
+  const byId = vms.find(ref)
+  if (byId?.deletedAt) return byId
+  const named = vms.listDeleted(DEFAULT_TENANT, ref)
+  const meant = named.filter((vm) => !lost(vm))
+  const [first, second] = meant.length > 0 ? meant : named
+  if (first && second) {
+    throw new Fault('vm/ambiguous', 'permanent', { vm: ref, ids: meant.map((vm) => vm.id).join(', ') })
+  }
+  if (first) return first
+  const live = findVm(vms, ref)
+  if (live) throw new Fault('vm/not-deleted', 'permanent', { vm: live.name })
+  throw new Fault('vm/not-found', 'permanent', { vm: ref })
+}
