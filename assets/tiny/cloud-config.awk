@@ -1,5 +1,6 @@
-# Reads the plain part of cloud-config this guest understands: hostname, ssh_authorized_keys (anywhere), ssh_keys, runcmd.
-# Block style YAML with plain, quoted, literal (|) and one-line [a, b] values. Variables: out (folder), source (vendor|user).
+# Reads the plain part of cloud-config this guest understands: hostname, ssh_authorized_keys (anywhere), ssh_keys, runcmd;
+# of meta-data local-hostname and public-keys. Block style YAML with plain, quoted, literal (|) and one-line [a, b] values.
+# Variables: out (folder), source (meta|vendor|user).
 function trim(s) { gsub(/^[ \t]+|[ \t\r]+$/, "", s); return s }
 
 function unescape(s,    r, i, c) {
@@ -51,7 +52,7 @@ function put(name, text) {
 }
 
 function target(key) {
-  if (key == "hostname" && indent == 0) return "hostname"
+  if ((key == "hostname" || key == "local-hostname") && indent == 0) return "hostname"
   if (top == "ssh_keys" && key == "ed25519_private") return "host_key"
   if (top == "ssh_keys" && key == "ed25519_certificate") return "host_key-cert.pub"
   return ""
@@ -84,7 +85,7 @@ function end_block() { if (block != "" && block != "-") put(block, block_text); 
 
 /^[A-Za-z_][A-Za-z0-9_-]*:/ {
   top = line; sub(/:.*/, "", top)
-  if (top !~ /^(hostname|ssh_authorized_keys|ssh_keys|runcmd|users)$/) print source ": " top " is not understood by this guest" >>(out "/ignored")
+  if (source != "meta" && top !~ /^(hostname|ssh_authorized_keys|ssh_keys|runcmd|users)$/) print source ": " top " is not understood by this guest" >>(out "/ignored")
 }
 
 match(line, /^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)/) && !(list == "runcmd" && indent >= list_indent && line ~ /^ *- /) {
@@ -92,7 +93,7 @@ match(line, /^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)/) && !(list == "runcmd" && i
   sub(/:.*/, "", key); sub(/^[^:]*:/, "", rest)
   key_indent = indent
   list = ""
-  if (key == "ssh_authorized_keys") { list = "authorized_keys"; list_indent = indent }
+  if (key == "ssh_authorized_keys" || key == "public-keys") { list = "authorized_keys"; list_indent = indent }
   else if (key == "runcmd" && indent == 0) { list = "runcmd"; list_indent = indent }
   else value(target(key), rest)
   next
