@@ -15,6 +15,8 @@ import { nextWithin } from './write-deadline.ts'
 
 /** Changes closer together than this share one report. */
 const COALESCE_MS = 50
+/** Hello waits this long for the facts, then goes without: the peer waits no longer for Hello. */
+const FACTS_MS = TIMES.attachMs / 2
 
 export interface SyncSessionParts {
   engine: SyncEngine
@@ -71,7 +73,7 @@ async function firstAttach(incoming: AsyncIterator<SyncRequest>, signal: AbortSi
 
 async function hello({ identity, engine, facts, self }: SyncSessionParts, attach: Attach, session: AgentSession) {
   const capacity = engine.capacity()
-  const found = await facts.host().catch(() => undefined)
+  const found = await within(FACTS_MS, facts.host()).catch(() => undefined)
   return {
     protocolVersion: AGENT_PROTOCOL,
     hostId: identity.hostId,

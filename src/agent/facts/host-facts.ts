@@ -1,0 +1,114 @@
+import os from 'node:os'
+import { create } from '@bufbuild/protobuf'
+import {
+  type Capacity,
+  CapacitySchema,
+  type HostFacts,
+  HostFactsSchema,
+  type HostMetrics,
+  HostMetricsSchema,
+} from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { GiB, MiB } from '../../ipc/units.ts'
+import { readInstall } from '../install/install-record.ts'
+import { type Run, run as runProgram } from '../os/exec.ts'
+import { type Acceleration, probeAcceleration } from './acceleration-probe.ts'
+import { archName, availableMemory, detectInit, diskSpace, findProgram, qemuVersion, readOsName } from './system.ts'
+
+/** Lower bounds a person gave on the command line; absent = the whole machine. */
+export interface CapacityCaps {
+  vcpus?: number
+  memMb?: number
+  diskGb?: number
+}
+
+export interface HostLookerOptions {
+  stateDir: string
+  /** Program name of the hypervisor, as the backend runs it. */
+  qemu: string
+  caps?: CapacityCaps
+  run?: Run
+  signal?: AbortSignal
+}
+
+/** Programs without which no VM can be made, beside the hypervisor itself. */
+const NEEDED = ['qemu-img']
+
+/** Looks at this host. The probe runs once, at the first question that needs it; the rest is fresh each time. */
+export class HostLooker {
+  readonly #options: HostLookerOptions
+  readonly #run: Run
+  #probe: Promise<Acceleration> | undefined
+
+  constructor(options: HostLookerOptions) {
+    this.#options = options
+    this.#run = options.run ?? runProgram
+  }
+
+  /** What a guest really ran on here. Probed again only when there was no hypervisor at all last time. */
+  async acceleration(): Promise<Acceleration> {
+    const { qemu, signal } = this.#options
+    this.#probe ??= probeAcceleration({ run: this.#run, qemu, arch: process.arch, ...(signal ? { signal } : {}) })
+    const found = await this.#probe
+    if (found.kind === '') this.#probe = undefined
+    return found
+  }
+
+  async host(): Promise<HostFacts> {
+    const { stateDir, qemu } = this.#options
+    const [osName, disk, vmm, accel, missing, install] = await Promise.all([
+      readOsName(),
+      diskSpace(stateDir),
+      qemuVersion(qemu, this.#run),
+      this.acceleration(),
+      missingPrograms([qemu, ...NEEDED]),
+      readInstall(stateDir),
+    ])
+    const cpus = os.cpus()
+    return create(HostFactsSchema, {
+      hostname: os.hostname(),
+      os: osName,
+      platform: process.platform,
+      arch: archName(process.arch),
+      kernel: os.release(),
+      init: detectInit(),
+      cpuModel: cpus[0]?.model.trim() ?? '',
+      cpus: os.availableParallelism(),
+      memBytes: BigInt(os.totalmem()),
+      diskBytes: BigInt(disk.bytes),
+      diskFreeBytes: BigInt(disk.freeBytes),
+      acceleration: vmm === '' ? '' : accel.kind,
+      accelerationDetail: accel.detail,
+      vmmVersion: vmm,
+      missing,
+      runsAs: os.userInfo().username,
+      startedBy: install?.started_by ?? 'app',
+    })
+  }
+
+  /** Whole machine or caps, whichever is lower. The disk is what the filesystem of the state directory holds. */
+  async capacity(): Promise<Capacity> {
+    const { stateDir, caps = {} } = this.#options
+    const { bytes } = await diskSpace(stateDir)
+    return create(CapacitySchema, {
+      vcpus: Math.min(os.availableParallelism(), caps.vcpus ?? Number.POSITIVE_INFINITY),
+      memMb: BigInt(Math.min(Math.floor(os.totalmem() / MiB), caps.memMb ?? Number.POSITIVE_INFINITY)),
+      diskGb: BigInt(Math.min(Math.floor(bytes / GiB), caps.diskGb ?? Number.POSITIVE_INFINITY)),
+    })
+  }
+
+  async metrics(): Promise<HostMetrics> {
+    const [memory, disk] = await Promise.all([availableMemory(), diskSpace(this.#options.stateDir)])
+    return create(HostMetricsSchema, {
+      load1: os.loadavg()[0] ?? 0,
+      memAvailableBytes: BigInt(memory),
+      diskFreeBytes: BigInt(disk.freeBytes),
+      uptimeS: BigInt(Math.floor(os.uptime())),
+      agentRssBytes: BigInt(process.memoryUsage.rss()),
+    })
+  }
+}
+
+async function missingPrograms(names: string[]): Promise<string[]> {
+  const found = await Promise.all(names.map((name) => findProgram(name)))
+  return names.filter((_, i) => found[i] === undefined)
+}

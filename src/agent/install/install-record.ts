@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readIfPresent, writeDurable } from '../os/files.ts'
+
+export const STARTERS = ['systemd', 'systemd-user', 'openrc', 'cron', 'app'] as const
+export type StartedBy = (typeof STARTERS)[number]
+
+const Install = z.object({
+  executable: z.string(),
+  version: z.string(),
+  started_by: z.enum(STARTERS),
+  runs_as: z.string(),
+  socket: z.string(),
+})
+export type InstallRecord = z.infer<typeof Install>
+
+const pathOf = (stateDir: string) => join(stateDir, 'install.json')
+
+/** How this agent was installed; undefined when it was not, or the note cannot be read. */
+export async function readInstall(stateDir: string): Promise<InstallRecord | undefined> {
+  try {
+    const bytes = await readIfPresent(pathOf(stateDir))
+    return bytes === undefined ? undefined : Install.parse(JSON.parse(bytes.toString('utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** Durable when it resolves. */
+export async function writeInstall(stateDir: string, record: InstallRecord): Promise<void> {
+  await writeDurable(pathOf(stateDir), `${JSON.stringify(record, null, 2)}\n`)
+}

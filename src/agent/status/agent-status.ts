@@ -1,0 +1,114 @@
+import { connect } from 'node:net'
+import { createClient } from '@connectrpc/connect'
+import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { printable } from '../../ipc/fault-text.ts'
+import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
+import type { GetStatusResponse, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { GiB, LIMITS, MiB } from '../../ipc/units.ts'
+import { describeSocketError, type SocketProblem, socketProblem } from './socket-problem.ts'
+
+export type AgentStatus = { running: true; status: GetStatusResponse } | { running: false; reason: SocketProblem }
+
+/** A slow probe may delay the first answer of an agent by this much, ms. */
+const ANSWER_MS = 10_000
+
+/** Asks whoever listens on the socket. Never raises: nobody there is an answer. */
+export async function askStatus(socketPath: string, timeoutMs = ANSWER_MS): Promise<AgentStatus> {
+  const baseUrl = 'http://agent.local'
+  let failed: Error | undefined
+  const createConnection = () => connect(socketPath).on('error', (error) => (failed = error))
+  const sessionManager = new Http2SessionManager(baseUrl, {}, { createConnection })
+  const readMaxBytes = LIMITS.agentMessageBytes
+  const transport = createConnectTransport({ baseUrl, httpVersion: '2', sessionManager, readMaxBytes })
+  try {
+    return { running: true, status: await createClient(AgentService, transport).getStatus({}, { timeoutMs }) }
+  } catch (error) {
+    return { running: false, reason: socketProblem(failed ?? error) }
+  } finally {
+    sessionManager.abort()
+  }
+}
+
+/** `status --json`: snake_case, numbers as JSON numbers, one object. */
+export function statusJson(socketPath: string, answer: AgentStatus): Record<string, unknown> {
+  if (!answer.running)
+    return {
+      running: false,
+      socket: socketPath,
+      reason: answer.reason,
+      detail: describeSocketError(socketPath, answer.reason),
+    }
+  const { status } = answer
+  return {
+    running: true,
+    socket: socketPath,
+    agent_version: status.agentVersion,
+    agent_digest: status.agentDigest,
+    host_id: status.hostId,
+    fleet_id: status.fleetId,
+    boot_id: status.bootId,
+    state_dir: status.stateDir,
+    pid: status.pid,
+    last_seen_epoch: Number(status.lastSeenEpoch),
+    vms: status.vms,
+    vms_running: status.vmsRunning,
+    attached: status.attached,
+    ...(status.facts ? { facts: factsJson(status.facts) } : {}),
+  }
+}
+
+/** HostFacts as snake_case JSON. */
+export const factsJson = (facts: HostFacts): Record<string, unknown> => ({
+  hostname: facts.hostname,
+  os: facts.os,
+  platform: facts.platform,
+  arch: facts.arch,
+  kernel: facts.kernel,
+  init: facts.init,
+  cpu_model: facts.cpuModel,
+  cpus: facts.cpus,
+  mem_bytes: Number(facts.memBytes),
+  disk_bytes: Number(facts.diskBytes),
+  disk_free_bytes: Number(facts.diskFreeBytes),
+  acceleration: facts.acceleration,
+  acceleration_detail: facts.accelerationDetail,
+  vmm_version: facts.vmmVersion,
+  missing: facts.missing,
+  runs_as: facts.runsAs,
+  started_by: facts.startedBy,
+})
+
+/** `status`: a few lines for a person on the host. */
+export function statusText(socketPath: string, answer: AgentStatus): string {
+  if (!answer.running) return describeSocketError(socketPath, answer.reason)
+  const { status } = answer
+  const { facts } = status
+  const rows: [string, string][] = [
+    ['Agent', `${status.agentVersion}, pid ${status.pid}, on ${socketPath}`],
+    ['State', status.stateDir],
+    [
+      'Fleet',
+      status.fleetId === '' ? 'none yet' : `${status.fleetId}${status.attached ? ', attached' : ', not attached'}`,
+    ],
+    ['VMs', `${status.vms}, ${status.vmsRunning} running`],
+    ['Epoch', String(status.lastSeenEpoch)],
+  ]
+  if (facts) rows.push(...factRows(facts))
+  return rows.map(([label, value]) => `${label.padEnd(9)} ${printable(value)}`).join('\n')
+}
+
+function factRows(facts: HostFacts): [string, string][] {
+  const accel = facts.acceleration === '' ? 'no VM can run' : facts.acceleration
+  const rows: [string, string][] = [
+    ['Host', `${facts.hostname}, ${facts.os}, ${facts.arch}, ${facts.kernel}`],
+    ['Machine', `${facts.cpus} CPUs, ${gib(facts.memBytes)} memory, ${gib(facts.diskFreeBytes)} free`],
+    ['QEMU', facts.vmmVersion === '' ? 'not installed' : `${facts.vmmVersion}, ${accel}`],
+    ['Started', `by ${facts.startedBy}, as ${facts.runsAs}`],
+  ]
+  if (facts.accelerationDetail !== '') rows.push(['', facts.accelerationDetail])
+  if (facts.missing.length > 0) rows.push(['Missing', facts.missing.join(', ')])
+  return rows
+}
+
+const gib = (bytes: bigint): string =>
+  bytes >= BigInt(GiB) ? `${(Number(bytes) / GiB).toFixed(1)} GiB` : `${Math.round(Number(bytes) / MiB)} MiB`
