@@ -1,0 +1,137 @@
+import { type Clock, systemClock } from '../ipc/base/clock.ts'
+import type { Log } from '../ipc/base/log.ts'
+import { asFault } from '../ipc/faults.ts'
+import type { Capacity } from '../ipc/gen/eitri/agent/v1/host_pb.js'
+import { TIMES } from '../ipc/units.ts'
+import { BUILD_INFO } from './build-info.ts'
+import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
+import { ImageCache } from './images/image-cache.ts'
+import { detach, run } from './os/exec.ts'
+import { ensureDir } from './os/files.ts'
+import { takeLock } from './os/lock.ts'
+import { linuxProcesses } from './os/process.ts'
+import { hypervisorProgram, makeBackend } from './platform.ts'
+import { CreateSlots } from './reconcile/create-slots.ts'
+import { Engine } from './reconcile/engine.ts'
+import { QuotaLedger } from './reconcile/quota.ts'
+import { fileDesired } from './records/desired-state.ts'
+import { Identity } from './records/identity.ts'
+import { agentLayout } from './records/layout.ts'
+import { emptyTrash, fileRecords } from './records/vm-records.ts'
+import { startRpcServer } from './rpc/server.ts'
+import { ensureHostKey } from './seed/host-key.ts'
+import { writeSeed } from './seed/seed.ts'
+import { ConsoleHub } from './serial/console-hub.ts'
+
+/** A guest asked to power off gets this long, ms. */
+const STOP_GRACE_MS = 60_000
+const MAX_CONCURRENT_CREATES = 4
+
+export interface AgentOptions {
+  /** Absolute. */
+  stateDir: string
+  socketPath: string
+  socketMode: number
+  socketGid?: number
+  /** Backend asked for; '' = the platform's own. */
+  backend?: string
+  /** Upper bounds for all VMs together; absent = the whole machine, unchecked. */
+  caps?: CapacityCaps
+  stopGraceMs?: number
+  log: Log
+  clock?: Clock
+}
+
+export interface RunningAgent {
+  /** Ends sessions and passes; guests run on. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Builds every part, connects them and starts. Raises `app/already-running`, `agent/already-running`, `host/*`. */
+export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
+  const { stateDir, log, clock = systemClock, caps = {} } = options
+  const layout = agentLayout(stateDir)
+  const processes = linuxProcesses()
+  const undo: (() => unknown)[] = []
+  const close = once(async () => {
+    for (const step of undo.toReversed()) await step()
+  })
+  try {
+    await ensureDir(stateDir)
+    undo.push(await takeLock(layout.lock, processes))
+    await emptyTrash(layout)
+    const identity = await Identity.load(layout.identity, clock.now)
+    const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps })
+    const images = await ImageCache.open(layout.images, { fetch })
+    const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
+    undo.push(() => hub.close())
+    const acceleration = async () => (await facts.acceleration()).kind
+    const parts = { run, detach, processes, clock, log, serial: hub, acceleration }
+    const backend = makeBackend(process.platform, process.arch, options.backend ?? '', parts)
+    undo.push(() => backend.close())
+    const capacity = await watchCapacity(facts, log)
+    undo.push(capacity.stop)
+    const engine = new Engine({
+      passes: {
+        layout,
+        records: fileRecords(layout),
+        backend,
+        images,
+        seeds: { write: (path, input) => writeSeed(path, input, clock.now()), hostKey: ensureHostKey },
+        ledger: new QuotaLedger({ vcpus: caps.vcpus ?? 0, memMb: caps.memMb ?? 0, diskGb: caps.diskGb ?? 0 }),
+        slots: new CreateSlots(MAX_CONCURRENT_CREATES),
+        processes,
+        clock,
+        log,
+        stopGraceMs: options.stopGraceMs ?? STOP_GRACE_MS,
+      },
+      desired: fileDesired(layout.desired),
+      epochs: identity,
+      images,
+      capacity: capacity.latest,
+      consoleEnd: (id) => hub.end(id),
+      forgotten: (id) => hub.forget(id),
+    })
+    undo.push(() => engine.stop())
+    await engine.start()
+    const self = {
+      version: BUILD_INFO.version,
+      digest: BUILD_INFO.digest,
+      provisioner: backend.name,
+      hostNetworks: [],
+      bootId: processes.bootId(),
+      stateDir,
+    }
+    const { socketPath, socketMode, socketGid } = options
+    const place = { socketPath, socketMode, ...(socketGid === undefined ? {} : { socketGid }) }
+    const server = await startRpcServer({ ...place, engine, consoles: hub, images, identity, facts, self, log })
+    undo.push(() => server.close())
+    log.info('agent.started', { version: self.version, state_dir: stateDir, socket: socketPath })
+    return { close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The capacity as last looked up, so that a report never waits for it. */
+async function watchCapacity(facts: HostLooker, log: Log): Promise<{ latest(): Capacity; stop(): void }> {
+  let latest = await facts.capacity()
+  const look = () =>
+    facts.capacity().then(
+      (found) => {
+        latest = found
+      },
+      (error) => log.warn('agent.capacity-unknown', { error: asFault(error).message }),
+    )
+  const timer = setInterval(() => void look(), TIMES.reportMs).unref()
+  return { latest: () => latest, stop: () => clearInterval(timer) }
+}
+
+function once(fn: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= fn()
+    return done
+  }
+}

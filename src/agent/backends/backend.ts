@@ -1,0 +1,91 @@
+import type { Socket } from 'node:net'
+import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { BootImage } from '../images/image-cache.ts'
+import type { VmLayout } from '../records/layout.ts'
+
+/** What a backend can do, so that nobody finds out by trying. */
+export interface Capabilities {
+  /** Guests outlive the agent. */
+  detached: boolean
+  suspend: boolean
+  /** Ports can be forwarded into a running guest. */
+  liveForward: boolean
+}
+
+/** A hypervisor process that runs one VM now. */
+export interface RunningVm {
+  /** "kvm" or "tcg". */
+  acceleration: string
+  startedAt: Date
+}
+
+export interface BootRequest {
+  vm: VmLayout
+  spec: VmSpec
+  image: BootImage
+  /** Versioned machine type of an earlier boot, kept so that the guest sees the same hardware; '' = choose. */
+  machine: string
+}
+
+export interface Booted extends RunningVm {
+  machine: string
+}
+
+export interface StopOptions {
+  /** How long the guest may take to power itself off, ms. 0 = do not ask it. */
+  graceMs: number
+  /** Aborts the wait for the guest, not the stop. */
+  hurry: AbortSignal
+}
+
+/**
+ * What runs guests on this host. Every method may be repeated; concurrent calls for different VMs are fine, calls for
+ * one VM come from its one worker. Faults carry the disposition: a permanent one ends a create at once.
+ */
+export interface Backend {
+  readonly name: string
+  readonly capabilities: Capabilities
+  /** Whether this host can run guests at all, asked before anything costly. Raises `vmm/missing` (permanent). */
+  preflight(signal: AbortSignal): Promise<void>
+  /** The guest's first disk, whole or not there. Never shrinks an image: `image/too-big-for-disk` (permanent). */
+  prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void>
+  /** Starts the process and returns once it answers; does not wait for the guest. A running VM is left as it is. */
+  boot(request: BootRequest, signal: AbortSignal): Promise<Booted>
+  /** Asks the guest, then ends the process. Resolves when it is gone; raises `vm/stop-failed`. */
+  shutdown(vm: VmLayout, options: StopOptions, signal: AbortSignal): Promise<void>
+  /** Ends the process at once and frees all the VM holds on the host outside its directory; resolving promises that. */
+  destroy(vm: VmLayout): Promise<void>
+  /** Undefined = no process of this VM runs. Finds again what an earlier agent started. */
+  running(vm: VmLayout): Promise<RunningVm | undefined>
+  /** Why a VM that should run does not, from the hypervisor's own output. Empty = nothing to add, not "nothing wrong". */
+  failureReason(vm: VmLayout): Promise<string>
+  /** Trouble of a running guest that a person should see. Empty = nothing to say. */
+  complaint(vm: VmLayout): string
+  /** Address a client on the host can reach. Empty = no answer; it never clears a known one. */
+  address(vm: VmLayout): Promise<string>
+  /** Address on the operator network. Empty = not known yet, never unreachable. */
+  networkAddress(vm: VmLayout): Promise<string>
+  /** Called when a VM's process ended, whoever ended it; returns its stop function. */
+  onExit(fn: (vmId: string) => void): () => void
+  /** Lets go of all processes, which run on. */
+  close(): Promise<void>
+}
+
+export interface SerialTarget {
+  id: string
+  /** The hypervisor appends everything the guest writes. */
+  logPath: string
+  /** The guest's input. One client at a time; the caller destroys the socket. */
+  connect(): Promise<Socket>
+}
+
+/** Who records and feeds serial consoles. A pump lives as long as the guest is powered on. */
+export interface SerialPump {
+  /** Idempotent while the same guest runs. */
+  ensure(vm: SerialTarget): void
+  stop(vmId: string): void
+  /** The VM is destroyed. */
+  forget(vmId: string): void
+}
+
+export const noSerialPump: SerialPump = { ensure() {}, stop() {}, forget() {} }

@@ -1,0 +1,306 @@
+import { basename } from 'node:path'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
+import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { BootImage } from '../../images/image-cache.ts'
+import { macOf } from '../../network/mac.ts'
+import type { Detach, Run } from '../../os/exec.ts'
+import { isAbsent, readTail } from '../../os/files.ts'
+import type { Processes } from '../../os/process.ts'
+import { connectUnix } from '../../os/unix-socket.ts'
+import type { VmLayout } from '../../records/layout.ts'
+import type { Backend, Booted, BootRequest, Capabilities, RunningVm, SerialPump, StopOptions } from '../backend.ts'
+import { qemuArgv, resolveMachine } from './argv.ts'
+import { failureReasonOf } from './failure-reason.ts'
+import { createDisk } from './qemu-disk.ts'
+import { QemuMonitor } from './qemu-monitor.ts'
+import { findProcess, forgetProcess, noteProcess, type QemuProcess } from './qemu-process.ts'
+
+export const QEMU = 'qemu-system-x86_64'
+
+const POLL_MS = 50
+/** A started QEMU answers on its monitor within this, busy host included. */
+const START_MS = 30_000
+const QUIT_MS = 5_000
+const KILL_MS = 10_000
+/** A guest still booting may miss the power button: it is pressed again this often. */
+const PRESS_AGAIN_MS = 5_000
+const LOG_TAIL_BYTES = 16 * 1024
+
+export interface QemuDeps {
+  run: Run
+  detach: Detach
+  processes: Processes
+  clock: Clock
+  log: Log
+  serial: SerialPump
+  /** What the probe saw run; '' = nothing. */
+  acceleration(signal: AbortSignal): Promise<'kvm' | 'tcg' | ''>
+}
+
+const missing = (program: string, cause: unknown) =>
+  new Fault('vmm/missing', 'permanent', { detail: `${program} is not installed` }, { cause })
+
+export class QemuBackend implements Backend {
+  readonly name = 'qemu'
+  readonly capabilities: Capabilities = { detached: true, suspend: false, liveForward: false }
+  readonly #deps: QemuDeps
+  readonly #monitors = new Map<string, QemuMonitor>()
+  readonly #listeners = new Set<(vmId: string) => void>()
+  #machine: string | undefined
+
+  constructor(deps: QemuDeps) {
+    this.#deps = deps
+  }
+
+  async preflight(signal: AbortSignal): Promise<void> {
+    await this.#newestMachine(signal)
+    try {
+      await this.#deps.run('qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
+    } catch (error) {
+      throw isAbsent(error) ? missing('qemu-img', error) : error
+    }
+    await this.#acceleration(signal)
+  }
+
+  async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
+    await createDisk(this.#deps.run, image, vm.disk, spec.diskGb, signal)
+  }
+
+  async boot({ vm, spec, image, machine }: BootRequest, signal: AbortSignal): Promise<Booted> {
+    const found = await this.#find(vm)
+    if (found) return { ...found, machine: found.machine || machine }
+    const acceleration = await this.#acceleration(signal)
+    const pinned = machine || (await this.#newestMachine(signal))
+    const process = await this.#spawn(vm, spec, image, { acceleration, machine: pinned })
+    await this.#untilAnswers(vm, process, signal)
+    this.#pump(vm)
+    return { ...process, machine: pinned }
+  }
+
+  async shutdown(vm: VmLayout, { graceMs, hurry }: StopOptions, signal: AbortSignal): Promise<void> {
+    const process = await this.#find(vm)
+    if (process) {
+      const monitor = this.#monitor(vm, process)
+      if (graceMs > 0 && !hurry.aborted) await this.#askGuest(process, monitor, graceMs, hurry, signal)
+      await this.#end(process, monitor)
+    }
+    await this.#letGo(vm)
+  }
+
+  async destroy(vm: VmLayout): Promise<void> {
+    const process = await this.#find(vm)
+    if (process) await this.#kill(process)
+    await this.#letGo(vm)
+  }
+
+  async running(vm: VmLayout): Promise<RunningVm | undefined> {
+    const process = await this.#find(vm)
+    if (!process) return undefined
+    this.#monitor(vm, process)
+      .attach()
+      .catch(() => {})
+    this.#pump(vm)
+    return { acceleration: process.acceleration, startedAt: process.startedAt }
+  }
+
+  async failureReason(vm: VmLayout): Promise<string> {
+    const log = failureReasonOf((await readTail(vm.hypervisorLog, LOG_TAIL_BYTES)).toString('utf8'))
+    return log || (this.#monitors.get(vm.id)?.ending ?? '')
+  }
+
+  complaint(vm: VmLayout): string {
+    return this.#monitors.get(vm.id)?.complaint(this.#deps.clock.monotonic()) ?? ''
+  }
+
+  /** User-mode networking: the guest is 10.0.2.15 in a network of its own that nothing on the host can reach. */
+  async address(): Promise<string> {
+    return ''
+  }
+  async networkAddress(): Promise<string> {
+    return ''
+  }
+
+  onExit(fn: (vmId: string) => void): () => void {
+    this.#listeners.add(fn)
+    return () => this.#listeners.delete(fn)
+  }
+
+  async close(): Promise<void> {
+    for (const monitor of this.#monitors.values()) monitor.close()
+  }
+
+  #find(vm: VmLayout): Promise<QemuProcess | undefined> {
+    return findProcess(vm, this.#deps.processes, this.#deps.clock.now)
+  }
+
+  async #newestMachine(signal: AbortSignal): Promise<string> {
+    if (this.#machine !== undefined) return this.#machine
+    try {
+      const { stdout, stderr } = await this.#deps.run(QEMU, ['-machine', 'help'], { signal, timeoutMs: 10_000 })
+      const machine = resolveMachine(stdout)
+      if (machine === undefined)
+        throw new Fault('vmm/failed', 'permanent', { detail: stderr.trim().slice(0, 300) || 'QEMU offers no q35' })
+      this.#machine = machine
+      return machine
+    } catch (error) {
+      throw isAbsent(error) ? missing(QEMU, error) : error
+    }
+  }
+
+  async #acceleration(signal: AbortSignal): Promise<'kvm' | 'tcg'> {
+    const acceleration = await this.#deps.acceleration(signal)
+    if (acceleration === '') throw new Fault('vmm/failed', 'transient', { detail: 'QEMU cannot run a guest here' })
+    return acceleration
+  }
+
+  async #spawn(
+    vm: VmLayout,
+    spec: VmSpec,
+    image: BootImage,
+    { acceleration, machine }: { acceleration: 'kvm' | 'tcg'; machine: string },
+  ): Promise<QemuProcess> {
+    const argv = qemuArgv(
+      { vmId: vm.id, machine, acceleration, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image },
+      {
+        pidfile: basename(vm.pidfile),
+        qmpSocketName: vm.qmpSocketName,
+        serialSocketName: vm.serialSocketName,
+        serialLog: basename(vm.serialLog),
+        disk: basename(vm.disk),
+        seed: basename(vm.seed),
+      },
+    )
+    await forgetProcess(vm)
+    this.#forgetMonitor(vm.id)
+    const pid = await this.#deps.detach(QEMU, argv, { cwd: vm.dir, logFile: vm.hypervisorLog }).catch((error) => {
+      throw isAbsent(error) ? missing(QEMU, error) : error
+    })
+    const identity = this.#deps.processes.identify(pid)
+    if (!identity) throw await this.#startFailed(vm)
+    const process = { identity, startedAt: new Date(this.#deps.clock.now()), acceleration, machine }
+    await noteProcess(vm, process)
+    return process
+  }
+
+  async #untilAnswers(vm: VmLayout, process: QemuProcess, signal: AbortSignal): Promise<void> {
+    const { processes, clock } = this.#deps
+    const deadline = clock.monotonic() + START_MS
+    const monitor = this.#monitor(vm, process)
+    while (processes.alive(process.identity)) {
+      const answered = await monitor.attach().then(
+        () => true,
+        () => false,
+      )
+      if (answered) return
+      if (clock.monotonic() > deadline) {
+        await this.#kill(process)
+        throw new Fault('vm/start-failed', 'transient', { detail: 'QEMU does not answer on its monitor' })
+      }
+      await clock.sleep(POLL_MS, signal)
+    }
+    throw await this.#startFailed(vm)
+  }
+
+  async #startFailed(vm: VmLayout): Promise<Fault> {
+    return new Fault('vm/start-failed', 'transient', { detail: (await this.failureReason(vm)) || 'QEMU ended at once' })
+  }
+
+  async #askGuest(
+    process: QemuProcess,
+    monitor: QemuMonitor,
+    graceMs: number,
+    hurry: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock } = this.#deps
+    const deadline = clock.monotonic() + graceMs
+    while (clock.monotonic() < deadline && !hurry.aborted) {
+      try {
+        await monitor.powerButton()
+      } catch (error) {
+        this.#deps.log.warn('vm.power-button', { vm: monitor.vmId, error: asFault(error).message })
+        if (!this.#deps.processes.alive(process.identity)) return
+      }
+      const waitMs = Math.min(PRESS_AGAIN_MS, deadline - clock.monotonic())
+      if (await this.#gone(process, waitMs, AbortSignal.any([hurry, signal]))) return
+      signal.throwIfAborted()
+    }
+  }
+
+  async #end(process: QemuProcess, monitor: QemuMonitor): Promise<void> {
+    if (await this.#gone(process, 0)) return
+    const asked = await monitor.quit().then(
+      () => true,
+      () => false,
+    )
+    if (asked && (await this.#gone(process, QUIT_MS))) return
+    await this.#kill(process)
+  }
+
+  async #kill({ identity }: QemuProcess): Promise<void> {
+    try {
+      this.#deps.processes.signal(identity, 'SIGKILL')
+    } catch (error) {
+      throw new Fault(
+        'vm/stop-failed',
+        'transient',
+        { detail: `process ${identity.pid} cannot be killed` },
+        { cause: error },
+      )
+    }
+    if (await this.#gone({ identity }, KILL_MS)) return
+    throw new Fault('vm/stop-failed', 'transient', { detail: `process ${identity.pid} does not end` })
+  }
+
+  /** True once the process is gone; false after `ms` or when the signal aborts. */
+  async #gone({ identity }: Pick<QemuProcess, 'identity'>, ms: number, signal?: AbortSignal): Promise<boolean> {
+    const { processes, clock } = this.#deps
+    const deadline = clock.monotonic() + ms
+    for (;;) {
+      if (!processes.alive(identity)) return true
+      if (clock.monotonic() >= deadline || signal?.aborted) return false
+      await clock.sleep(POLL_MS, signal).catch(() => {})
+    }
+  }
+
+  #monitor(vm: VmLayout, process: QemuProcess): QemuMonitor {
+    const known = this.#monitors.get(vm.id)
+    if (known?.pid === process.identity.pid) return known
+    known?.close()
+    const monitor = new QemuMonitor({
+      vmId: vm.id,
+      pid: process.identity.pid,
+      clock: this.#deps.clock,
+      connect: () => connectUnix(vm.dir, vm.qmpSocketName, START_MS),
+      onClosed: () => void this.#monitorClosed(vm, process),
+    })
+    this.#monitors.set(vm.id, monitor)
+    return monitor
+  }
+
+  async #monitorClosed(vm: VmLayout, process: QemuProcess): Promise<void> {
+    if (!(await this.#gone(process, QUIT_MS))) return
+    for (const fn of this.#listeners) fn(vm.id)
+  }
+
+  #pump(vm: VmLayout): void {
+    this.#deps.serial.ensure({
+      id: vm.id,
+      logPath: vm.serialLog,
+      connect: () => connectUnix(vm.dir, vm.serialSocketName, QUIT_MS),
+    })
+  }
+
+  #forgetMonitor(vmId: string): void {
+    this.#monitors.get(vmId)?.close()
+    this.#monitors.delete(vmId)
+  }
+
+  async #letGo(vm: VmLayout): Promise<void> {
+    this.#forgetMonitor(vm.id)
+    this.#deps.serial.stop(vm.id)
+    await forgetProcess(vm)
+  }
+}

@@ -1,0 +1,83 @@
+import { realpath } from 'node:fs/promises'
+import { z } from 'zod'
+import { readIfPresent, removeTree, writeDurable } from '../../os/files.ts'
+import type { Processes, ProcessIdentity } from '../../os/process.ts'
+import type { VmLayout } from '../../records/layout.ts'
+
+/** Ticks per second in /proc; fixed by the kernel's interface. */
+const CLOCK_TICKS = 100
+
+const NoteFile = z.object({
+  pid: z.number().int(),
+  start_time: z.string(),
+  boot_id: z.string(),
+  started_at: z.iso.datetime(),
+  acceleration: z.string(),
+  machine: z.string(),
+})
+
+/** The QEMU of one VM as noted right after its spawn. */
+export interface QemuProcess {
+  identity: ProcessIdentity
+  startedAt: Date
+  acceleration: string
+  machine: string
+}
+
+export async function noteProcess(vm: VmLayout, process: QemuProcess): Promise<void> {
+  const { pid, startTime, bootId } = process.identity
+  const note: z.infer<typeof NoteFile> = {
+    pid,
+    start_time: startTime,
+    boot_id: bootId,
+    started_at: process.startedAt.toISOString(),
+    acceleration: process.acceleration,
+    machine: process.machine,
+  }
+  await writeDurable(vm.hypervisor, `${JSON.stringify(note)}\n`)
+}
+
+export async function forgetProcess(vm: VmLayout): Promise<void> {
+  await removeTree(vm.hypervisor)
+  await removeTree(vm.pidfile)
+}
+
+/** The running QEMU of this VM, whichever agent started it; never another process that has its pid now. */
+export async function findProcess(
+  vm: VmLayout,
+  processes: Processes,
+  now: () => number,
+): Promise<QemuProcess | undefined> {
+  const noted = await readNote(vm)
+  if (noted && processes.alive(noted.identity)) return noted
+  // An agent that died between the spawn and the note leaves only the pidfile QEMU wrote itself.
+  const pid = Number((await readIfPresent(vm.pidfile))?.toString('utf8').trim() ?? Number.NaN)
+  const identity = processes.identify(pid)
+  if (!identity || processes.cwd(pid) !== (await realpath(vm.dir).catch(() => undefined))) return undefined
+  const ageMs = processes.uptimeMs() - (Number(identity.startTime) * 1000) / CLOCK_TICKS
+  const found = { identity, startedAt: new Date(now() - ageMs), acceleration: '', machine: noted?.machine ?? '' }
+  await noteProcess(vm, found)
+  return found
+}
+
+async function readNote(vm: VmLayout): Promise<QemuProcess | undefined> {
+  const bytes = await readIfPresent(vm.hypervisor)
+  if (bytes === undefined) return undefined
+  const note = NoteFile.safeParse(parseJson(bytes.toString('utf8')))
+  if (!note.success) return undefined
+  const { pid, start_time, boot_id, started_at, acceleration, machine } = note.data
+  return {
+    identity: { pid, startTime: start_time, bootId: boot_id },
+    startedAt: new Date(started_at),
+    acceleration,
+    machine,
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

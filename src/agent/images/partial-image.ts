@@ -1,0 +1,69 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import { Fault } from '../../ipc/faults.ts'
+import { isDiskFull, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
+
+/**
+ * The unfinished file of one image, appended to and hashed in the same step. Opening it hashes what an earlier try
+ * left. One writer at a time; whoever opened it closes it.
+ */
+export class PartialImage {
+  readonly #path: string
+  readonly #handle: fs.FileHandle
+  readonly #hash: Hash
+  #size: number
+
+  private constructor(path: string, handle: fs.FileHandle, hash: Hash, size: number) {
+    this.#path = path
+    this.#handle = handle
+    this.#hash = hash
+    this.#size = size
+  }
+
+  static async open(path: string, signal: AbortSignal): Promise<PartialImage> {
+    const hash = createHash('sha256')
+    const size = (await sizeIfPresent(path)) ?? 0
+    if (size > 0)
+      for await (const chunk of createReadStream(path, { signal, highWaterMark: 1024 * 1024 })) hash.update(chunk)
+    return new PartialImage(path, await fs.open(path, 'a', 0o600), hash, size)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Raises `host/disk-full` when the filesystem has no room. */
+  async append(chunk: Uint8Array): Promise<void> {
+    try {
+      for (let at = 0; at < chunk.length; ) at += (await this.#handle.write(chunk, at)).bytesWritten
+    } catch (error) {
+      if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
+      throw error
+    }
+    this.#hash.update(chunk)
+    this.#size += chunk.length
+  }
+
+  /** Throws the bytes away; the next append starts at 0. */
+  async restart(): Promise<PartialImage> {
+    await this.close()
+    await removeTree(this.#path)
+    return new PartialImage(this.#path, await fs.open(this.#path, 'a', 0o600), createHash('sha256'), 0)
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close()
+  }
+
+  /** Closes, checks the digest and renames; on a mismatch the bytes are removed and `image/digest-mismatch` raised. */
+  async publish(sha256: string, to: string): Promise<void> {
+    await this.close()
+    const found = this.#hash.digest('hex')
+    if (found !== sha256) {
+      await removeTree(this.#path)
+      throw new Fault('image/digest-mismatch', 'permanent', { image: `image ${sha256.slice(0, 12)}`, found })
+    }
+    await publishFile(this.#path, to)
+  }
+}

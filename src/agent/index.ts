@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { stderr, stdin, stdout } from 'node:process'
+import { Command, InvalidArgumentError } from 'commander'
+import { lineLog } from '../ipc/base/log.ts'
+import { faultLine } from '../ipc/fault-text.ts'
+import { asFault } from '../ipc/faults.ts'
+import { startAgent } from './agent.ts'
+import { BUILD_INFO } from './build-info.ts'
+import { defaultPlaces } from './platform.ts'
+import { bridgeStdio } from './rpc/stdio-bridge.ts'
+import { askStatus, statusJson, statusText } from './status/agent-status.ts'
+
+/** Group whose members may steer a root agent. */
+const STEERING_GROUP = 'eitri'
+const EXIT_FAILED = 1
+const EXIT_NOT_RUNNING = 3
+
+interface ServeFlags {
+  stateDir: string
+  socket: string
+  backend: string
+  maxVcpus?: number
+  maxMemMb?: number
+  maxDiskGb?: number
+}
+
+const uid = process.getuid?.() ?? 0
+const places = defaultPlaces({ uid, home: homedir(), env: process.env })
+
+const program = new Command('eitri-agent').description('The agent of one Eitri host').helpCommand(false)
+
+program
+  .command('serve')
+  .description('run the agent until it is told to end; VMs outlive it')
+  .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
+  .option('--socket <path>', 'unix socket to listen on', places.socketPath)
+  .option('--backend <name>', 'hypervisor backend', '')
+  .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
+  .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
+  .option('--max-disk-gb <n>', 'GiB of disk for all VMs together', count)
+  .action((flags: ServeFlags) => serve(flags))
+
+program
+  .command('version')
+  .description('print the version')
+  .option('--json', 'one JSON document')
+  .action(({ json }: { json?: boolean }) => {
+    const { version, digest } = BUILD_INFO
+    process.stdout.write(json ? `${JSON.stringify({ version, build_digest: digest })}\n` : `${version}\n`)
+  })
+
+program
+  .command('status')
+  .description('ask the running agent')
+  .option('--json', 'one JSON document')
+  .option('--socket <path>', 'unix socket it listens on', places.socketPath)
+  .action(async ({ json, socket }: { json?: boolean; socket: string }) => {
+    const answer = await askStatus(socket)
+    const text = json ? JSON.stringify(statusJson(socket, answer)) : statusText(socket, answer)
+    process.stdout.write(`${text}\n`)
+    if (!answer.running) process.exitCode = EXIT_NOT_RUNNING
+  })
+
+program
+  .command('rpc')
+  .description('bridge stdin and stdout to the agent')
+  .requiredOption('--stdio', 'the only way there is')
+  .option('--socket <path>', 'unix socket it listens on', places.socketPath)
+  .action(async ({ socket }: { socket: string }) => {
+    process.exitCode = await bridgeStdio({ socketPath: socket, stdin, stdout, stderr })
+  })
+
+async function serve(flags: ServeFlags): Promise<void> {
+  // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.
+  process.umask(0o077)
+  const log = lineLog((line) => process.stderr.write(line))
+  const gid = uid === 0 ? groupId(STEERING_GROUP) : undefined
+  const { maxVcpus, maxMemMb, maxDiskGb } = flags
+  const agent = await startAgent({
+    stateDir: resolve(flags.stateDir),
+    socketPath: resolve(flags.socket),
+    socketMode: gid === undefined ? 0o600 : 0o660,
+    ...(gid === undefined ? {} : { socketGid: gid }),
+    backend: flags.backend,
+    caps: {
+      ...(maxVcpus === undefined ? {} : { vcpus: maxVcpus }),
+      ...(maxMemMb === undefined ? {} : { memMb: maxMemMb }),
+      ...(maxDiskGb === undefined ? {} : { diskGb: maxDiskGb }),
+    },
+    log,
+  })
+  const end = () => void agent.close().then(() => process.exit(0), fail)
+  process.once('SIGTERM', end)
+  process.once('SIGINT', end)
+}
+
+function groupId(name: string): number | undefined {
+  const line = readFileSync('/etc/group', 'utf8')
+    .split('\n')
+    .find((l) => l.startsWith(`${name}:`))
+  const gid = Number(line?.split(':')[2])
+  return Number.isInteger(gid) ? gid : undefined
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('use a whole number of at least 1')
+  return value
+}
+
+function fail(error: unknown): void {
+  const fault = asFault(error)
+  process.stderr.write(`eitri-agent: ${faultLine(fault.code, fault.params)}\n`)
+  process.exit(EXIT_FAILED)
+}
+
+void program.parseAsync().catch(fail)

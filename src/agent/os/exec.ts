@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+
+/** Longest stdout and stderr kept of a command, bytes each; the rest is dropped. */
+const OUTPUT_LIMIT = 256 * 1024
+
+export interface RunOptions {
+  signal?: AbortSignal
+  /** The command is killed after this long, ms. */
+  timeoutMs: number
+  cwd?: string
+}
+
+export interface RunResult {
+  /** null = ended by a signal. */
+  code: number | null
+  stdout: string
+  stderr: string
+  timedOut: boolean
+}
+
+/** Runs a program without a shell. Rejects when it cannot be started (ENOENT) or the signal aborts; else resolves. */
+export type Run = (command: string, args: readonly string[], options: RunOptions) => Promise<RunResult>
+
+const C_LOCALE = { LC_ALL: 'C' }
+
+export const run: Run = (command, args, { signal, timeoutMs, cwd }) =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...C_LOCALE },
+      ...(cwd === undefined ? {} : { cwd }),
+    })
+    let timedOut = false
+    const timer = setTimeout(() => {
+      timedOut = true
+      child.kill('SIGKILL')
+    }, timeoutMs)
+    const abort = () => child.kill('SIGKILL')
+    signal?.addEventListener('abort', abort, { once: true })
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+    const out = collect(child.stdout)
+    const err = collect(child.stderr)
+    child.once('error', (error) => {
+      done()
+      reject(error)
+    })
+    child.once('close', (code) => {
+      done()
+      if (signal?.aborted) reject(signal.reason)
+      else resolve({ code, stdout: out(), stderr: err(), timedOut })
+    })
+  })
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = []
+  let size = 0
+  stream.on('data', (chunk: Buffer) => {
+    if (size >= OUTPUT_LIMIT) return
+    chunks.push(chunk.subarray(0, OUTPUT_LIMIT - size))
+    size += chunk.length
+  })
+  return () => Buffer.concat(chunks).toString('utf8')
+}
+
+export interface DetachOptions {
+  cwd: string
+  /** stdout and stderr go to this file, truncated first: a pipe would die with the agent. */
+  logFile: string
+}
+
+/** Starts a program that outlives the agent, in its own session; resolves with its pid once it runs. */
+export type Detach = (command: string, args: readonly string[], options: DetachOptions) => Promise<number>
+
+export const detach: Detach = (command, args, { cwd, logFile }) =>
+  new Promise((resolve, reject) => {
+    const fd = openSync(logFile, 'w', 0o600)
+    try {
+      const child = spawn(command, args, {
+        cwd,
+        detached: true,
+        stdio: ['ignore', fd, fd],
+        env: { ...process.env, ...C_LOCALE },
+      })
+      child.once('error', reject)
+      child.once('spawn', () => resolve(child.pid!))
+      child.unref()
+    } finally {
+      closeSync(fd)
+    }
+  })

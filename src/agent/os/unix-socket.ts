@@ -1,0 +1,31 @@
+import { close, constants, open } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { promisify } from 'node:util'
+
+/**
+ * Connects to `name` inside `dir` however long the path of `dir` is (a socket address holds 107 bytes): through the
+ * directory's own descriptor. The caller destroys the socket.
+ */
+export async function connectUnix(dir: string, name: string, timeoutMs: number): Promise<Socket> {
+  const fd = await promisify(open)(dir, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    return await new Promise<Socket>((resolve, reject) => {
+      const socket = connect(`/proc/self/fd/${fd}/${name}`)
+      const timer = setTimeout(() => {
+        socket.destroy()
+        reject(new Error(`no connection to ${name} in ${dir} within ${timeoutMs} ms`))
+      }, timeoutMs)
+      socket.once('error', (error) => {
+        clearTimeout(timer)
+        reject(error)
+      })
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        socket.removeAllListeners('error')
+        resolve(socket)
+      })
+    })
+  } finally {
+    close(fd, () => {})
+  }
+}

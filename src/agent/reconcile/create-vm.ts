@@ -1,0 +1,211 @@
+import { asFault, Fault } from '../../ipc/faults.ts'
+import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { isName } from '../../ipc/names.ts'
+import type { BootImage } from '../images/image-cache.ts'
+import { macOf } from '../network/mac.ts'
+import type { VmLayout } from '../records/layout.ts'
+import type { VmRecord } from '../records/vm-record.ts'
+import { downloadDetail } from './download-detail.ts'
+import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import { isPermanent, type ProgressPart, rowResult, sentence, type VmResult } from './vm-result.ts'
+import type { Pass } from './vm-worker.ts'
+
+/** A create that failed this often waits for a person to change the VM. */
+export const MAX_CREATE_ATTEMPTS = 3
+/** Download progress is published at most this often, ms. */
+const PROGRESS_EVERY_MS = 250
+
+/** The steps people see, in order. */
+export const CREATE_STEPS = [
+  'waiting for a create slot on this host',
+  'downloading image',
+  'preparing root disk',
+  'building seed',
+  'booting',
+] as const
+type Step = (typeof CREATE_STEPS)[number]
+
+export const WAITING_FOR_CERTIFICATE = 'awaiting host certificate'
+export const WAITING_FOR_IMAGE = 'waiting for the image'
+
+/**
+ * One try at making the VM whole. `record` already holds the spec; waits and refusals spend no attempt, a pass that
+ * ran out of time gets its attempt back, a permanent fault spends all of them.
+ */
+export async function createVm(deps: PassDeps, record: VmRecord, pass: Pass<VmResult>): Promise<VmResult> {
+  const { spec } = record
+  if (record.createAttempts >= MAX_CREATE_ATTEMPTS)
+    return rowResult(record, {
+      power: 'stopped',
+      phase: 'failed',
+      detail: record.lastError,
+      reason: record.lastReason,
+    })
+  const vm = deps.layout.vmDir(spec.vmId)
+  let current = record
+  if (spec.hostCertRequired) {
+    current = await withHostKey(deps, vm, record)
+    if (spec.sshHostCert === '') return waiting(current, WAITING_FOR_CERTIFICATE)
+  }
+  const full = deps.ledger.admit(spec)
+  if (full !== '') return refused(current, full)
+  current = { ...current, createAttempts: current.createAttempts + 1 }
+  await deps.records.save(current)
+  try {
+    checkSpec(deps, spec)
+    await deps.backend.preflight(pass.signal)
+    if (spec.imageUrl === '' && !deps.images.stat(spec.imageSha256).complete) return await waitForImage(deps, current)
+    return await build(deps, vm, current, pass)
+  } catch (error) {
+    return await failCreate(deps, current, error, pass.signal)
+  }
+}
+
+/** From the slot to the proof. The slot is held until the guest runs: it uses the disk at once. */
+async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<VmResult>): Promise<VmResult> {
+  const { spec } = record
+  const say = (step: Step, detail: string = step, bytes?: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>) =>
+    pass.publish(rowResult(record, { power: 'stopped', phase: 'creating', detail, progress: progressOf(step, bytes) }))
+  say('waiting for a create slot on this host')
+  const release = await deps.slots.take(pass.signal)
+  try {
+    say('downloading image')
+    if (spec.imageUrl !== '') await download(deps, spec, say, pass.signal)
+    const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
+    // A try that died after its boot left a guest running on the disk about to be replaced.
+    if (await deps.backend.running(vm)) await deps.backend.destroy(vm)
+    say('preparing root disk')
+    await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
+    say('building seed')
+    await deps.seeds.write(vm.seed, await seedInput(deps, vm, spec))
+    pass.signal.throwIfAborted()
+    return spec.powerState === 'stopped'
+      ? await finishStopped(deps, record)
+      : await finishRunning(deps, vm, record, image, pass, () => say('booting'))
+  } finally {
+    release()
+  }
+}
+
+async function finishRunning(
+  deps: PassDeps,
+  vm: VmLayout,
+  record: VmRecord,
+  image: BootImage,
+  pass: Pass<VmResult>,
+  say: () => void,
+): Promise<VmResult> {
+  say()
+  const running = await deps.backend.boot({ vm, spec: record.spec, image, machine: record.machine }, pass.signal)
+  const whole = await withAddresses(deps, vm, booted(record, running.machine, bootTime(deps)))
+  await deps.records.save(whole)
+  return rowResult(whole, { power: 'running', phase: 'ready', running: runningPart(running) })
+}
+
+async function finishStopped(deps: PassDeps, record: VmRecord): Promise<VmResult> {
+  const whole = { ...booted(record, record.machine, bootTime(deps)), stopRequested: true }
+  await deps.records.save(whole)
+  return rowResult(whole, { power: 'stopped', phase: 'ready' })
+}
+
+async function download(
+  deps: PassDeps,
+  spec: VmSpec,
+  say: (step: Step, detail: string, bytes: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = Number.NEGATIVE_INFINITY
+  const progress = (doneBytes: number, totalBytes: number | undefined) => {
+    const now = deps.clock.monotonic()
+    if (now - last < PROGRESS_EVERY_MS) return
+    last = now
+    say('downloading image', downloadDetail(doneBytes, totalBytes), { doneBytes, totalBytes })
+  }
+  await deps.images.fetch(spec.imageUrl, spec.imageSha256, progress, signal)
+}
+
+async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
+  const { privateKey } = spec.hostCertRequired ? await deps.seeds.hostKey(vm.hostKey, spec.name) : { privateKey: '' }
+  return {
+    vmId: spec.vmId,
+    hostname: spec.name,
+    authorizedKeys: spec.sshAuthorizedKeys,
+    userData: spec.cloudInit,
+    mac: macOf(spec.vmId),
+    ssh: {
+      userCas: spec.sshUserCaAuthorizedKeys,
+      ...(privateKey === '' ? {} : { hostKey: { privateKey, certificate: spec.sshHostCert } }),
+    },
+  }
+}
+
+/** What no other try could change, told before anything is fetched. */
+function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
+  if (!isName(spec.name))
+    throw new Fault('input/invalid', 'permanent', { field: 'name', value: spec.name, problem: 'not a host name' })
+  if (spec.network !== '')
+    throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: spec.network })
+  if (spec.backend !== '' && spec.backend !== backend.name)
+    throw new Fault('vmm/missing', 'permanent', { host: 'This host', detail: `no backend ${spec.backend}` })
+}
+
+async function withHostKey(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {
+  if (record.hostPublicKey === '') await deps.records.save(record)
+  const { publicKey } = await deps.seeds.hostKey(vm.hostKey, record.spec.name)
+  if (publicKey === record.hostPublicKey) return record
+  const keyed = { ...record, hostPublicKey: publicKey }
+  await deps.records.save(keyed)
+  return keyed
+}
+
+const waiting = (record: VmRecord, detail: string): VmResult =>
+  rowResult(record, { power: 'stopped', phase: 'creating', detail })
+
+async function waitForImage(deps: PassDeps, record: VmRecord): Promise<VmResult> {
+  const refunded = { ...record, createAttempts: record.createAttempts - 1 }
+  await deps.records.save(refunded)
+  const { imageSha256 } = record.spec
+  const bytes = { doneBytes: deps.images.stat(imageSha256).haveBytes, totalBytes: undefined }
+  const progress = progressOf('downloading image', bytes)
+  return rowResult(refunded, { power: 'stopped', phase: 'creating', detail: WAITING_FOR_IMAGE, progress }, imageSha256)
+}
+
+function refused(record: VmRecord, detail: string): VmResult {
+  const fault = new Fault('vm/over-capacity', 'transient', { detail })
+  return rowResult(record, {
+    power: 'stopped',
+    phase: 'failed',
+    detail: sentence(fault, record.spec.name),
+    reason: fault.code,
+  })
+}
+
+async function failCreate(deps: PassDeps, record: VmRecord, error: unknown, signal: AbortSignal): Promise<VmResult> {
+  // Under an aborted pass the failure says nothing about the VM. This beats permanence, which will show again.
+  const fault = signal.aborted ? asFault(signal.reason) : asFault(error)
+  const createAttempts = signal.aborted
+    ? record.createAttempts - 1
+    : isPermanent(error)
+      ? MAX_CREATE_ATTEMPTS
+      : record.createAttempts
+  deps.log.warn('vm.create-failed', { vm: record.spec.vmId, attempts: createAttempts, error: describe(error) })
+  const failed = { ...record, createAttempts, lastError: sentence(fault, record.spec.name), lastReason: fault.code }
+  await deps.records.save(failed)
+  return rowResult(failed, {
+    power: 'stopped',
+    phase: createAttempts >= MAX_CREATE_ATTEMPTS ? 'failed' : 'creating',
+    detail: failed.lastError,
+    reason: failed.lastReason,
+  })
+}
+
+function progressOf(step: Step, bytes?: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>): ProgressPart {
+  return {
+    step: CREATE_STEPS.indexOf(step) + 1,
+    steps: CREATE_STEPS.length,
+    doneBytes: bytes?.doneBytes ?? 0,
+    totalBytes: bytes?.totalBytes,
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)

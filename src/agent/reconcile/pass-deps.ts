@@ -1,0 +1,82 @@
+import type { Clock } from '../../ipc/base/clock.ts'
+import type { Log } from '../../ipc/base/log.ts'
+import type { Backend, RunningVm } from '../backends/backend.ts'
+import type { OnProgress } from '../images/download.ts'
+import type { BootImage } from '../images/image-cache.ts'
+import type { Processes } from '../os/process.ts'
+import type { AgentLayout, VmLayout } from '../records/layout.ts'
+import type { VmRecord } from '../records/vm-record.ts'
+import type { VmRecords } from '../records/vm-records.ts'
+import type { SeedInput } from '../seed/seed-documents.ts'
+import type { CreateSlots } from './create-slots.ts'
+import type { BootTime } from './quarantine-clock.ts'
+import type { QuotaLedger } from './quota.ts'
+
+/** The image cache as a pass uses it. */
+export interface Images {
+  stat(sha256: string): { haveBytes: number; complete: boolean }
+  fetch(url: string, sha256: string, progress: OnProgress, signal: AbortSignal): Promise<void>
+  bootImage(sha256: string, kind: string): Promise<BootImage>
+}
+
+/** The seed medium and the guest's host key. */
+export interface Seeds {
+  write(path: string, input: SeedInput): Promise<void>
+  /** The private half at `path`, made when it is not there; resolves with both halves. */
+  hostKey(path: string, comment: string): Promise<{ privateKey: string; publicKey: string }>
+}
+
+/** What every pass shares; each part does its own locking. */
+export interface PassDeps {
+  layout: AgentLayout
+  records: VmRecords
+  backend: Backend
+  images: Images
+  seeds: Seeds
+  ledger: QuotaLedger
+  slots: CreateSlots
+  processes: Pick<Processes, 'bootId' | 'uptimeMs'>
+  clock: Clock
+  log: Log
+  /** How long a guest may take to power itself off, ms. */
+  stopGraceMs: number
+}
+
+/** One VM as a pass acts on it. */
+export interface VmScope {
+  vm: VmLayout
+  name: string
+}
+
+export const bootTime = ({ processes }: PassDeps): BootTime => ({
+  bootId: processes.bootId(),
+  uptimeMs: processes.uptimeMs(),
+})
+
+/** The record with what the backend knows of the guest's addresses; "no answer" never clears a known one. */
+export async function withAddresses(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {
+  const ip = (await deps.backend.address(vm)) || record.ip
+  const networkIp = (await deps.backend.networkAddress(vm)) || record.networkIp
+  return ip === record.ip && networkIp === record.networkIp ? record : { ...record, ip, networkIp }
+}
+
+/** The record after a good boot: proof of it, and nothing left of what went wrong before. */
+export function booted(record: VmRecord, machine: string, now: BootTime): VmRecord {
+  return {
+    ...record,
+    bootId: now.bootId,
+    startedUptimeMs: now.uptimeMs,
+    createAttempts: 0,
+    lastError: '',
+    lastReason: '',
+    stopRequested: false,
+    restartCount: record.spec.restartCount,
+    exit: undefined,
+    machine,
+  }
+}
+
+export const runningPart = (running: RunningVm): RunningVm => ({
+  acceleration: running.acceleration,
+  startedAt: running.startedAt,
+})

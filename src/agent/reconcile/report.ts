@@ -1,0 +1,98 @@
+import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
+import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import {
+  type QuarantinedVm,
+  QuarantinedVmSchema,
+  type VmRow,
+  VmRowSchema,
+  VmSpecSchema,
+} from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { VmResult } from './vm-result.ts'
+
+/** Longest list of notices a report carries. */
+const NOTICE_LIMIT = 20
+
+export interface ReportInput {
+  epoch: bigint
+  fenced: boolean
+  results: ReadonlyMap<string, VmResult | undefined>
+  destroyed: string[]
+  capacity: Capacity | undefined
+  images: readonly { sha256: string; sizeBytes: number }[]
+  imageBytes(sha256: string): number
+  consoleEnd(vmId: string): bigint
+  bootId: string
+  now: number
+  notices: readonly string[]
+}
+
+/** What is, as a message. Pure. */
+export function buildReport(input: ReportInput): Report {
+  const vms: VmRow[] = []
+  const quarantined: QuarantinedVm[] = []
+  const wanted = new Set<string>()
+  for (const [vmId, result] of input.results) {
+    if (result?.waitsForImage) wanted.add(result.waitsForImage)
+    if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result))
+    else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId)))
+  }
+  return create(ReportSchema, {
+    lastSeenEpoch: input.epoch,
+    fenced: input.fenced,
+    vms,
+    quarantined,
+    destroyed: input.destroyed,
+    ...(input.capacity ? { capacity: input.capacity } : {}),
+    wantedImages: [...wanted].map((sha256) => ({ sha256, haveBytes: BigInt(input.imageBytes(sha256)) })),
+    images: input.images.map(({ sha256, sizeBytes }) => ({ sha256, sizeBytes: BigInt(sizeBytes) })),
+    bootId: input.bootId,
+    builtAt: timestampFromMs(input.now),
+    notices: input.notices.slice(0, NOTICE_LIMIT),
+  })
+}
+
+/** A VM whose first pass has not ended is a row with everything unknown. */
+function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint): VmRow {
+  const row = result?.row
+  if (!row) return create(VmRowSchema, { vmId, consoleEnd })
+  const { power, phase, progress, running, spec } = row
+  const init: MessageInitShape<typeof VmRowSchema> = {
+    vmId,
+    ip: row.ip,
+    networkIp: row.networkIp,
+    detail: row.detail,
+    reason: row.reason,
+    hostPublicKey: result.hostPublicKey,
+    unowned: row.unowned,
+    acceleration: running?.acceleration ?? '',
+    consoleEnd,
+    ...(power === undefined ? {} : { power }),
+    ...(phase === undefined ? {} : { phase }),
+    ...(running ? { startedAt: timestampFromDate(running.startedAt) } : {}),
+    ...(spec ? { spec } : {}),
+  }
+  if (progress) {
+    const { step, steps, doneBytes, totalBytes } = progress
+    init.progress = {
+      step,
+      steps,
+      doneBytes: BigInt(doneBytes),
+      ...(totalBytes === undefined ? {} : { totalBytes: BigInt(totalBytes) }),
+    }
+  }
+  return create(VmRowSchema, init)
+}
+
+function quarantinedOf(vmId: string, { quarantined, hostPublicKey }: VmResult): QuarantinedVm {
+  const { spec, destroyAt, unowned, detail } = quarantined!
+  return create(QuarantinedVmSchema, {
+    vmId,
+    specJson: JSON.stringify(toJson(VmSpecSchema, spec)),
+    unowned,
+    hostPublicKey,
+    detail,
+    ...(destroyAt === undefined ? {} : { destroyAt: timestampFromMs(Math.round(destroyAt / 1000) * 1000) }),
+  })
+}

@@ -1,0 +1,108 @@
+import { equals } from '@bufbuild/protobuf'
+import { asFault, assertNever } from '../../ipc/faults.ts'
+import { type VmSpec, VmSpecSchema } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { newRecord, type VmRecord } from '../records/vm-record.ts'
+import { bootVm, restartVm, restVm, stopVm } from './converge-vm.ts'
+import { createVm } from './create-vm.ts'
+import { bootTime, type PassDeps, withAddresses } from './pass-deps.ts'
+import { destroyVm, holdVm, leaveVm, quarantineVm } from './reap-vm.ts'
+import { exists, planVm, type Wanted } from './vm-plan.ts'
+import { goneResult, rowResult, sentence, type VmResult } from './vm-result.ts'
+import type { Pass } from './vm-worker.ts'
+
+export interface Assignment {
+  vmId: string
+  wanted: Wanted
+}
+
+/** A tombstone makes work towards a live VM pointless. */
+export const supersedes = (newer: Assignment, current: Assignment): boolean =>
+  newer.wanted.kind === 'tombstone' && current.wanted.kind === 'live'
+
+/** Stop by force, and purge now, do not wait for the guest. */
+export function hurries({ wanted }: Assignment): boolean {
+  if (wanted.kind === 'tombstone') return wanted.graceMs === 0
+  return wanted.kind === 'live' && wanted.spec.powerState === 'stopped' && wanted.spec.forceStop
+}
+
+/**
+ * Observe, plan, act for one VM. A record that cannot be read changes nothing and publishes nothing: `onUnreadable`
+ * hears of it and the last result stands.
+ */
+export async function runVmPass(
+  deps: PassDeps,
+  { vmId, wanted }: Assignment,
+  pass: Pass<VmResult>,
+  onUnreadable: (error: unknown) => void,
+): Promise<VmResult | undefined> {
+  const read = await deps.records.read(vmId)
+  if (read.kind === 'unreadable') {
+    onUnreadable(read.error)
+    return undefined
+  }
+  const found = read.kind === 'record' ? read.record : undefined
+  try {
+    return await actOn(deps, vmId, wanted, found, pass)
+  } catch (error) {
+    // Only what no step owns ends here, such as a record that cannot be saved: told, and tried again next tick.
+    const spec = wanted.kind === 'absent' ? found?.spec : wanted.spec
+    if (!spec) throw error
+    const fault = asFault(error)
+    deps.log.error('vm.pass-failed', { vm: vmId, code: fault.code, error: fault.message })
+    const detail = sentence(fault, spec.name)
+    return rowResult(found ?? newRecord(spec), { power: undefined, phase: undefined, detail, reason: fault.code })
+  }
+}
+
+async function actOn(
+  deps: PassDeps,
+  vmId: string,
+  wanted: Wanted,
+  found: VmRecord | undefined,
+  pass: Pass<VmResult>,
+): Promise<VmResult> {
+  const vm = deps.layout.vmDir(vmId)
+  const running = found ? await deps.backend.running(vm) : undefined
+  const record = wanted.kind === 'live' ? await claim(deps, found, wanted.spec, running !== undefined) : found
+  const plan = planVm(wanted, { record, running: running !== undefined, now: bootTime(deps) })
+  if (!record || plan.do === 'acknowledge') return goneResult
+  switch (plan.do) {
+    case 'create':
+      return await createVm(deps, record, pass)
+    case 'boot':
+      return await bootVm(deps, vm, record, plan.because, pass)
+    case 'restart':
+      return await restartVm(deps, vm, record, pass)
+    case 'stop':
+      return await stopVm(deps, vm, record, plan.force, pass)
+    case 'rest':
+      return await restVm(deps, vm, record, plan.power, plan.detail, running)
+    case 'quarantine':
+      return await quarantineVm(deps, vm, record, graceOf(wanted), running, pass)
+    case 'destroy':
+      return await destroyVm(deps, vm, record)
+    case 'hold':
+      return await holdVm(deps, vm, record, isUnowned(wanted), running, pass)
+    case 'leave':
+      return await leaveVm(deps, vm, record, isUnowned(wanted), running)
+    default:
+      return assertNever(plan)
+  }
+}
+
+const graceOf = (wanted: Wanted): number => (wanted.kind === 'tombstone' ? wanted.graceMs : 0)
+const isUnowned = (wanted: Wanted): boolean => wanted.kind === 'absent' && wanted.unowned
+
+/**
+ * The record of a wanted VM: it holds the newest spec and is in no quarantine. A changed spec grants a fresh budget; a
+ * VM out of quarantine was stopped on purpose, so it starts again without counting as lost.
+ */
+async function claim(deps: PassDeps, found: VmRecord | undefined, spec: VmSpec, running: boolean): Promise<VmRecord> {
+  let record = found ?? newRecord(spec)
+  if (!equals(VmSpecSchema, record.spec, spec))
+    record = { ...record, spec, createAttempts: 0, lastError: '', lastReason: '', crashes: 0, exit: undefined }
+  if (record.quarantine) record = { ...record, quarantine: undefined, stopRequested: true }
+  if (running && exists(record)) record = await withAddresses(deps, deps.layout.vmDir(spec.vmId), record)
+  if (found && record !== found) await deps.records.save(record)
+  return record
+}

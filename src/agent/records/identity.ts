@@ -1,0 +1,116 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { z } from 'zod'
+import { Fault } from '../../ipc/faults.ts'
+import { readIfPresent, writeDurable } from '../os/files.ts'
+
+const IdentityFile = z.object({
+  host_id: z.string().regex(/^[0-9a-f]{32}$/),
+  private_key: z.string(),
+  fleet_id: z.string(),
+  controller_name: z.string(),
+  epoch: z.string().regex(/^\d+$/),
+  epoch_digest: z.string(),
+  created_at: z.string(),
+  bridge_cidr: z.string(),
+})
+type IdentityFile = z.infer<typeof IdentityFile>
+
+/** Who this agent is and whom it belongs to. Every change is durable before its promise resolves. */
+export class Identity {
+  readonly #path: string
+  readonly #key: KeyObject
+  #file: IdentityFile
+  #writes: Promise<void> = Promise.resolve()
+
+  private constructor(path: string, file: IdentityFile) {
+    this.#path = path
+    this.#file = file
+    this.#key = createPrivateKey(file.private_key)
+  }
+
+  /** Creates the file on first use. An unreadable one is an error, never replaced: `app/bug` names the file. */
+  static async load(path: string, now: () => number = Date.now): Promise<Identity> {
+    const bytes = await readIfPresent(path)
+    if (bytes !== undefined) return new Identity(path, parse(path, bytes.toString('utf8')))
+    const file: IdentityFile = {
+      host_id: randomBytes(16).toString('hex'),
+      private_key: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      fleet_id: '',
+      controller_name: '',
+      epoch: '0',
+      epoch_digest: '',
+      created_at: new Date(now()).toISOString(),
+      bridge_cidr: '',
+    }
+    await writeDurable(path, encode(file))
+    return new Identity(path, file)
+  }
+
+  get hostId(): string {
+    return this.#file.host_id
+  }
+  /** Empty = belongs to no fleet yet. */
+  get fleetId(): string {
+    return this.#file.fleet_id
+  }
+  get controllerName(): string {
+    return this.#file.controller_name
+  }
+  /** Highest epoch ever accepted; 0 = none. */
+  get epoch(): bigint {
+    return BigInt(this.#file.epoch)
+  }
+  /** Hex digest that came with `epoch`. */
+  get epochDigest(): string {
+    return this.#file.epoch_digest
+  }
+  get bridgeCidr(): string {
+    return this.#file.bridge_cidr
+  }
+
+  /** Raw ed25519 public key, 32 bytes. */
+  publicKey(): Buffer {
+    const { x } = createPublicKey(this.#key).export({ format: 'jwk' })
+    return Buffer.from(x!, 'base64url')
+  }
+
+  sign(message: Uint8Array): Buffer {
+    return sign(null, message, this.#key)
+  }
+
+  /** Joins a fleet. A different fleet than before starts over at epoch 0: epochs belong to one control plane. */
+  async adopt(fleetId: string, controllerName: string): Promise<void> {
+    await this.#save((f) => ({
+      ...f,
+      fleet_id: fleetId,
+      controller_name: controllerName,
+      ...(f.fleet_id === fleetId ? {} : { epoch: '0', epoch_digest: '' }),
+    }))
+  }
+
+  /** Never lowers; an equal epoch replaces only its digest. */
+  async raiseEpoch(epoch: bigint, digest: string): Promise<void> {
+    await this.#save((f) => (epoch < BigInt(f.epoch) ? f : { ...f, epoch: epoch.toString(), epoch_digest: digest }))
+  }
+
+  #save(change: (file: IdentityFile) => IdentityFile): Promise<void> {
+    const next = this.#writes.then(async () => {
+      const file = change(this.#file)
+      if (file === this.#file) return
+      await writeDurable(this.#path, encode(file))
+      this.#file = file
+    })
+    this.#writes = next.catch(() => {})
+    return next
+  }
+}
+
+const encode = (file: IdentityFile): string => `${JSON.stringify(file, null, 2)}\n`
+
+function parse(path: string, text: string): IdentityFile {
+  try {
+    return IdentityFile.parse(JSON.parse(text))
+  } catch (error) {
+    throw new Fault('app/bug', 'permanent', { message: `${path} cannot be read` }, { cause: error })
+  }
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { Fault } from '../../ipc/faults.ts'
+import { isId } from '../../ipc/names.ts'
+
+/** Where one VM's things are; all absolute but the socket names, which are relative to `dir` (see os/unix-socket.ts). */
+export interface VmLayout {
+  id: string
+  dir: string
+  record: string
+  disk: string
+  seed: string
+  pidfile: string
+  /** What the hypervisor printed since its last start. */
+  hypervisorLog: string
+  /** Identity of the hypervisor process. */
+  hypervisor: string
+  qmpSocketName: string
+  serialSocketName: string
+  serialLog: string
+  /** Private half of the guest's host key, OpenSSH format. */
+  hostKey: string
+}
+
+export interface AgentLayout {
+  stateDir: string
+  identity: string
+  lock: string
+  /** The last accepted snapshot. */
+  desired: string
+  vms: string
+  images: string
+  /** Emptied at start-up. */
+  trash: string
+  /** Raises `input/invalid` for anything but a VM id, so that no id from outside becomes a path. */
+  vmDir(id: string): VmLayout
+}
+
+/** Pure: names only, nothing is created. `stateDir` must be absolute. */
+export function agentLayout(stateDir: string): AgentLayout {
+  const vms = join(stateDir, 'vms')
+  return {
+    stateDir,
+    identity: join(stateDir, 'identity.json'),
+    lock: join(stateDir, 'agent.lock'),
+    desired: join(stateDir, 'desired.bin'),
+    vms,
+    images: join(stateDir, 'images'),
+    trash: join(stateDir, 'trash'),
+    vmDir: (id) => vmLayout(vms, id),
+  }
+}
+
+function vmLayout(vms: string, id: string): VmLayout {
+  if (!isId(id))
+    throw new Fault('input/invalid', 'permanent', {
+      field: 'vm_id',
+      value: id.slice(0, 80),
+      problem: 'use 32 lower-case hex characters',
+    })
+  const dir = join(vms, id)
+  return {
+    id,
+    dir,
+    record: join(dir, 'record.json'),
+    disk: join(dir, 'disk.qcow2'),
+    seed: join(dir, 'seed.iso'),
+    pidfile: join(dir, 'qemu.pid'),
+    hypervisorLog: join(dir, 'qemu.log'),
+    hypervisor: join(dir, 'qemu.json'),
+    qmpSocketName: 'qmp.sock',
+    serialSocketName: 'serial.sock',
+    serialLog: join(dir, 'serial.log'),
+    hostKey: join(dir, 'host_key'),
+  }
+}

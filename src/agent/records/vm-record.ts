@@ -1,0 +1,127 @@
+import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import { type VmSpec, VmSpecSchema } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+
+/** Time a VM has spent in quarantine, counted by the host's uptime so that no wall-clock jump shortens it. */
+export interface Quarantine {
+  /** Counted before `sinceUptimeMs`. Time while the host was down does not count. */
+  elapsedMs: number
+  /** Uptime at which counting (re)started; undefined = the clock stands still. */
+  sinceUptimeMs: number | undefined
+  /** Boot in which `sinceUptimeMs` was read. */
+  bootId: string
+}
+
+/** What the agent remembers of one VM. */
+export interface VmRecord {
+  spec: VmSpec
+  /** Host boot in which the VM was last started or its create finished; '' = the create never finished. */
+  bootId: string
+  createAttempts: number
+  /** Sentence and fault code of the last error; '' = none. */
+  lastError: string
+  lastReason: string
+  /** Set before a stop is tried: a VM that is down with it was stopped on purpose. */
+  stopRequested: boolean
+  /** Highest restart_count acted on. */
+  restartCount: bigint
+  /** Uptime of the host when the VM was last started, in boot `bootId`. */
+  startedUptimeMs: number
+  /** Ends without a stop request in a row, each soon after a start. */
+  crashes: number
+  /** The last such end while nothing started the VM since; its boot is `bootId`. */
+  exit: { uptimeMs: number; reason: string } | undefined
+  quarantine: Quarantine | undefined
+  hostPublicKey: string
+  ip: string
+  networkIp: string
+  /** Versioned machine type of the first boot; '' = not booted yet. */
+  machine: string
+}
+
+export const newRecord = (spec: VmSpec): VmRecord => ({
+  spec,
+  bootId: '',
+  createAttempts: 0,
+  lastError: '',
+  lastReason: '',
+  stopRequested: false,
+  restartCount: spec.restartCount,
+  startedUptimeMs: 0,
+  crashes: 0,
+  exit: undefined,
+  quarantine: undefined,
+  hostPublicKey: '',
+  ip: '',
+  networkIp: '',
+  machine: '',
+})
+
+const RecordFile = z.object({
+  version: z.literal(1),
+  spec: z.json(),
+  boot_id: z.string(),
+  create_attempts: z.number().int(),
+  last_error: z.string(),
+  last_reason: z.string(),
+  stop_requested: z.boolean(),
+  restart_count: z.string().regex(/^\d+$/),
+  started_uptime_ms: z.number(),
+  crashes: z.number().int(),
+  exit: z.object({ uptime_ms: z.number(), reason: z.string() }).nullable(),
+  quarantine: z
+    .object({ elapsed_ms: z.number(), since_uptime_ms: z.number().nullable(), boot_id: z.string() })
+    .nullable(),
+  host_public_key: z.string(),
+  ip: z.string(),
+  network_ip: z.string(),
+  machine: z.string(),
+})
+
+export function encodeRecord(record: VmRecord): string {
+  const { quarantine: q } = record
+  const file: z.infer<typeof RecordFile> = {
+    version: 1,
+    spec: toJson(VmSpecSchema, record.spec) as z.infer<ReturnType<typeof z.json>>,
+    boot_id: record.bootId,
+    create_attempts: record.createAttempts,
+    last_error: record.lastError,
+    last_reason: record.lastReason,
+    stop_requested: record.stopRequested,
+    restart_count: record.restartCount.toString(),
+    started_uptime_ms: record.startedUptimeMs,
+    crashes: record.crashes,
+    exit: record.exit ? { uptime_ms: record.exit.uptimeMs, reason: record.exit.reason } : null,
+    quarantine: q ? { elapsed_ms: q.elapsedMs, since_uptime_ms: q.sinceUptimeMs ?? null, boot_id: q.bootId } : null,
+    host_public_key: record.hostPublicKey,
+    ip: record.ip,
+    network_ip: record.networkIp,
+    machine: record.machine,
+  }
+  return `${JSON.stringify(file, null, 2)}\n`
+}
+
+/** Throws when the text is not a whole record. */
+export function decodeRecord(text: string): VmRecord {
+  const file = RecordFile.parse(JSON.parse(text))
+  const q = file.quarantine
+  return {
+    spec: fromJson(VmSpecSchema, file.spec as JsonValue, { ignoreUnknownFields: true }),
+    bootId: file.boot_id,
+    createAttempts: file.create_attempts,
+    lastError: file.last_error,
+    lastReason: file.last_reason,
+    stopRequested: file.stop_requested,
+    restartCount: BigInt(file.restart_count),
+    startedUptimeMs: file.started_uptime_ms,
+    crashes: file.crashes,
+    exit: file.exit ? { uptimeMs: file.exit.uptime_ms, reason: file.exit.reason } : undefined,
+    quarantine: q
+      ? { elapsedMs: q.elapsed_ms, sinceUptimeMs: q.since_uptime_ms ?? undefined, bootId: q.boot_id }
+      : undefined,
+    hostPublicKey: file.host_public_key,
+    ip: file.ip,
+    networkIp: file.network_ip,
+    machine: file.machine,
+  }
+}
