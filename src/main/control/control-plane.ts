@@ -14,7 +14,8 @@ import { FleetFeed } from './api/fleet-feed.ts'
 import { FleetView } from './api/fleet-view.ts'
 import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
-import { type ApiHandler, createApiHandler, listenOnSocket } from './api/server.ts'
+import { browserShell, withLaunch } from './api/loopback.ts'
+import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { tasksApi } from './api/tasks-api.ts'
 import { vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
@@ -30,16 +31,12 @@ import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
 import { findVm } from './vms/vm-directory.ts'
 
-export type { ApiHandler } from './api/server.ts'
-
 const DAY_MS = 24 * 3600 * 1000
 const AUDIT_WINDOW_MS = 365 * DAY_MS
 const STOP_GRACE_MS = 5_000
 
 /** One fleet's control plane. Made, started and stopped once; whoever makes it holds the lock on the data directory. */
 export interface ControlPlane {
-  /** The whole API, for further listeners; the unix socket is served between start and stop. */
-  readonly api: ApiHandler
   readonly info: { fleetId: string; version: string; apiSocket: string }
   /** Raises app/part-missing when the socket cannot be bound. */
   start(): Promise<void>
@@ -47,6 +44,8 @@ export interface ControlPlane {
   stop(): Promise<void>
   /** The computer woke: dials and probes at once. */
   wake(): void
+  /** A link for one browser on this computer; the first call starts the loopback listener, 0 = on its last port. Raises app/part-missing. */
+  browserLink(port?: number): Promise<string>
 }
 
 /** Constructs and connects everything; opens the store. Raises store/unavailable. */
@@ -91,16 +90,16 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
   }
   const api = createApiHandler({ routes, console, renderer: paths.renderer, log })
+  const shell = browserShell({ handler: api, stateFile: join(paths.dataDir, 'browser.json'), clock, log })
   let server: Server | undefined
 
   return {
-    api,
     info: { fleetId: hosts.fleetId, version, apiSocket: paths.apiSocket },
     async start() {
       tasks.recover()
       await files.prepare(wantedFiles(stores))
       void pruneDaily(ports, stores, stopping.signal)
-      server = await listenOnSocket(paths.apiSocket, api)
+      server = await listenOnSocket(paths.apiSocket, withLaunch(api, shell, log))
       hosts.start()
       log.info('control.started', { version, fleet: hosts.fleetId, socket: paths.apiSocket })
     },
@@ -111,11 +110,13 @@ export function createControlPlane(ports: Ports): ControlPlane {
       broker.close()
       console.close()
       await hosts.stop()
+      await shell.close()
       await closed(server)
       stores.db.close()
       log.info('control.stopped')
     },
     wake: hosts.wake,
+    browserLink: (port) => shell.link(port),
   }
 }
 

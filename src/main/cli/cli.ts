@@ -1,0 +1,83 @@
+import { Command, CommanderError } from 'commander'
+import { printable } from '../../ipc/fault-text.ts'
+import { appVersion } from '../control/node-ports.ts'
+import { auditCommand } from './audit-command.ts'
+import { consoleCommand } from './console-command.ts'
+import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
+import { hostCommands } from './host-commands.ts'
+import { imageCommands } from './image-commands.ts'
+import { duration } from './options.ts'
+import { EXIT, exitCodeOf, faultOf, reasonLine } from './outcome.ts'
+import { serveCommand } from './serve-command.ts'
+import { taskCommands } from './task-commands.ts'
+import { vmCommands } from './vm-commands.ts'
+
+/** Runs one command line; the exit code. Never throws. */
+export async function runCli(argv: string[], parts: CliParts): Promise<number> {
+  let code: number = EXIT.done
+  const run: Runner = (command, action) => {
+    command.action(async (...args: unknown[]) => {
+      const context = new CommandContext(parts, command.optsWithGlobals<GlobalOptions>())
+      const release = parts.io.onInterrupt(() => context.cancel())
+      try {
+        await action(context, ...(args.slice(0, -1) as never))
+      } catch (error) {
+        const fault = faultOf(error, context.signal, context.socketPath)
+        parts.io.stderr.write(`${reasonLine(fault)}\n`)
+        code = exitCodeOf(fault.code)
+      } finally {
+        release()
+        await context.end()
+      }
+    })
+  }
+  try {
+    await program(run, parts).parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return EXIT.done
+    parts.io.stderr.write(`${usageLine(error)}\n`)
+    return EXIT.usage
+  }
+}
+
+function program(run: Runner, { io }: CliParts): Command {
+  const root = new Command('eitri')
+    .description('Virtual machines on this computer and on hosts over SSH.')
+    .option('--json', 'answer with one JSON document')
+    .option('--data-dir <dir>', 'data folder of the control plane')
+    .option('--timeout <time>', 'give up waiting after this long, e.g. 120s', duration)
+    .option('--embedded', 'start the control plane for this one command when none runs')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      // Commander's own errors are said once, by usageLine; help for a missing subcommand comes this way too.
+      writeErr: (text) => {
+        if (!text.startsWith('error:')) io.stderr.write(text)
+      },
+    })
+    .showSuggestionAfterError(false)
+  serveCommand(root, run)
+  hostCommands(root, run)
+  vmCommands(root, run)
+  consoleCommand(root, run)
+  imageCommands(root, run)
+  taskCommands(root, run)
+  auditCommand(root, run)
+  run(root.command('version').description('the version of this program'), async (context) => {
+    if (context.json) await context.document({ version: appVersion() })
+    else await context.say(`${appVersion()}\n`)
+  })
+  return root
+}
+
+function usageLine(error: CommanderError): string {
+  if (error.code === 'commander.help') return 'A command is missing. Nothing was changed. See "eitri --help".'
+  const what = printable(error.message.replace(/^error: /, ''))
+  const hint =
+    error.code === 'commander.unknownOption'
+      ? ' A name cannot start with a hyphen: use lower-case letters, digits and hyphens.'
+      : ''
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)}${/[.!?]$/.test(what) ? '' : '.'}${hint} Nothing was changed. See "eitri --help".`
+}

@@ -1,0 +1,108 @@
+import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
+import type { Command } from 'commander'
+import { Fault } from '../../ipc/faults.ts'
+import { type FleetClient, fleetClient } from '../fleet-client.ts'
+import { type CliIo, write } from './io.ts'
+
+/** Commands that only ask are answered at once or not at all. */
+const ASK_MS = 30_000
+
+export interface CliParts {
+  io: CliIo
+  now: () => number
+  /** API socket of the control plane on a data folder; undefined = the person's own. */
+  apiSocket(dataDir: string | undefined): string
+  /** Starts a control plane in this process; with one running already, uses that. */
+  embed(dataDir: string | undefined): Promise<{ stop(): Promise<void> }>
+  /** Runs a control plane until the signal aborts; attaches to one that runs, where that is enough. */
+  serve(options: ServeOptions, io: CliIo, signal: AbortSignal): Promise<void>
+}
+
+export interface ServeOptions {
+  dataDir?: string
+  /** Absent = the unix socket alone; else the loopback port, 0 = as last time. */
+  port?: number
+  open: boolean
+  readyJson: boolean
+}
+
+export interface GlobalOptions {
+  json?: boolean
+  dataDir?: string
+  timeout?: number
+  embedded?: boolean
+}
+
+/** One run of one command: its options, its deadline and the control plane it talks to. */
+export class CommandContext {
+  readonly io: CliIo
+  readonly parts: CliParts
+  readonly options: GlobalOptions
+  readonly #abort = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #embedded: { stop(): Promise<void> } | undefined
+
+  constructor(parts: CliParts, options: GlobalOptions) {
+    this.parts = parts
+    this.io = parts.io
+    this.options = options
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get json(): boolean {
+    return this.options.json === true
+  }
+
+  get socketPath(): string {
+    return this.parts.apiSocket(this.options.dataDir)
+  }
+
+  cancel(): void {
+    this.#abort.abort(new Fault('app/cancelled', 'cancelled'))
+  }
+
+  /** Sets the deadline: the person's --timeout, else `defaultMs`; null = none. */
+  deadline(defaultMs: number | null = ASK_MS): void {
+    const ms = this.options.timeout ?? defaultMs
+    clearTimeout(this.#timer)
+    if (ms === null) return
+    const fault = new Fault('app/timeout', 'transient', { timeout: `${ms / 1000} s` })
+    this.#timer = setTimeout(() => this.#abort.abort(fault), ms)
+  }
+
+  async fleet(): Promise<FleetClient> {
+    if (this.options.embedded && !this.#embedded) this.#embedded = await this.parts.embed(this.options.dataDir)
+    return fleetClient(this.socketPath)
+  }
+
+  /** The command's answer: the message as one JSON document, or `words` for people. */
+  async answer<D extends DescMessage>(schema: D, message: MessageShape<D>, words: () => string): Promise<void> {
+    if (!this.json) return this.say(words())
+    await this.document(toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }))
+  }
+
+  document(value: unknown): Promise<void> {
+    return this.say(`${JSON.stringify(value, null, 2)}\n`)
+  }
+
+  say(text: string): Promise<void> {
+    return text === '' ? Promise.resolve() : write(this.io.stdout, text)
+  }
+
+  /** A line beside the answer: progress and notices. */
+  note(text: string): void {
+    this.io.stderr.write(`${text}\n`)
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#embedded?.stop()
+  }
+}
+
+/** Ties a command of the program to what it does; the last two arguments commander gives are folded into the context. */
+export type Action<A extends unknown[]> = (context: CommandContext, ...args: A) => Promise<void>
+export type Runner = <A extends unknown[]>(command: Command, action: Action<A>) => void

@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import { Fault } from '../../ipc/faults.ts'
+import { type Image, ImageSchema, ListImagesResponseSchema } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { check } from '../../ipc/rules.ts'
+import type { Runner } from './context.ts'
+import { followTask } from './follow-task.ts'
+import { reference } from './options.ts'
+import { sheet, table } from './table.ts'
+
+const BUILD_MS = 30 * 60_000
+
+interface AddOptions {
+  url: string
+  sha256: string
+  arch: string
+  kind: string
+  default?: boolean
+  ifAbsent?: boolean
+}
+
+export function imageCommands(root: Command, run: Runner): void {
+  const image = root.command('image').description('what VMs are made of')
+  run(image.command('list').description('all images'), async (context) => {
+    context.deadline()
+    const answer = await (await context.fleet()).images.listImages({}, { signal: context.signal })
+    await context.answer(ListImagesResponseSchema, answer, () =>
+      table(
+        ['NAME', 'KIND', 'ARCH', 'DEFAULT', 'USED BY', 'SHA256', 'FROM'],
+        answer.images.map((i) => [
+          i.name,
+          i.kind,
+          i.arch,
+          i.isDefault ? 'yes' : '',
+          String(i.usedBy),
+          i.sha256.slice(0, 12),
+          i.url || 'this store',
+        ]),
+      ),
+    )
+  })
+  run(
+    image
+      .command('add <name>')
+      .description('an image hosts fetch by URL')
+      .requiredOption('--url <url>', 'where hosts fetch it')
+      .requiredOption('--sha256 <hex>', 'digest of its bytes')
+      .option('--arch <arch>', 'x86_64 or aarch64', 'x86_64')
+      .option('--kind <kind>', 'disk or kernel', 'disk')
+      .option('--default', 'take it for VMs that name no image')
+      .option('--if-absent', 'be content when an image of this name is there'),
+    async (context, name: string, options: AddOptions) => {
+      context.deadline()
+      const { url, sha256, arch, kind } = options
+      const checked = check('addImage', { name, url, sha256, arch, kind })
+      const request = { ...checked, makeDefault: options.default ?? false, ifAbsent: options.ifAbsent ?? false }
+      const answer = await (await context.fleet()).images.addImage(request, { signal: context.signal })
+      if (answer.image) await context.answer(ImageSchema, answer.image, () => imageSheet(answer.image!))
+    },
+  )
+  run(image.command('build-tiny').description('the tiny guest, built here from packages'), async (context) => {
+    context.deadline(BUILD_MS)
+    const fleet = await context.fleet()
+    const { task } = await fleet.images.buildTinyImage({}, { signal: context.signal })
+    if (!task) throw new Fault('app/bug', 'bug', { message: 'no task was started' })
+    const { resultId, subject } = await followTask(context, fleet, task)
+    const { images } = await fleet.images.listImages({}, { signal: context.signal })
+    const built = images.find((i) => i.id === resultId) ?? images.find((i) => i.name === subject)
+    if (!built) throw new Fault('image/not-found', 'permanent', { image: subject })
+    await context.answer(ImageSchema, built, () => imageSheet(built))
+  })
+  run(image.command('remove <name>').description('take an unused image out'), async (context, name: string) => {
+    context.deadline()
+    await (await context.fleet()).images.removeImage({ image: reference('image', name) }, { signal: context.signal })
+    if (context.json) await context.document({ removed: name })
+    else await context.say(`Image ${name} removed.\n`)
+  })
+}
+
+const imageSheet = (i: Image): string =>
+  sheet([
+    ['name', i.name],
+    ['id', i.id],
+    ['kind', i.kind],
+    ['arch', i.arch],
+    ['sha256', i.sha256],
+    ['size', i.sizeBytes === undefined ? '' : `${i.sizeBytes} bytes`],
+    ['from', i.url || 'this store'],
+    ['default', i.isDefault ? 'yes' : 'no'],
+    ['description', i.description],
+  ])

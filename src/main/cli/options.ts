@@ -1,0 +1,75 @@
+import { readFile, stat } from 'node:fs/promises'
+import { InvalidArgumentError } from 'commander'
+import { isId, isName } from '../../ipc/names.ts'
+import { invalid } from './outcome.ts'
+
+const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const NAME_RULE =
+  'use 1 to 63 lower-case letters, digits and hyphens, starting and ending with a letter or digit, or an id'
+
+/** `120s`, `15m`, `500ms`; a bare number is seconds. Milliseconds. */
+export function duration(text: string): number {
+  const [, number, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? []
+  const ms = Number(number) * (UNITS[unit] ?? Number.NaN)
+  if (!Number.isFinite(ms) || ms <= 0 || ms > 2 ** 31 - 1)
+    throw new InvalidArgumentError('use a time such as 500ms, 120s, 15m or 1h.')
+  return Math.ceil(ms)
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number.')
+  return Number(text)
+}
+
+export function offset(text: string): bigint {
+  if (!/^\d{1,19}$/.test(text)) throw new InvalidArgumentError('use an offset in bytes.')
+  return BigInt(text)
+}
+
+export function keyValue(text: string, all: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('use KEY=VALUE.')
+  return { ...all, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+export const several = (text: string, all: string[] = []): string[] => [...all, text]
+
+/** A name or id as typed; raises input/invalid for text that can be neither. */
+export function reference(noun: 'host' | 'vm' | 'image', text: string): string {
+  if (isName(text) || isId(text)) return text
+  throw invalid(noun, text.slice(0, 80), NAME_RULE)
+}
+
+/** A whole file the person named; raises input/invalid with why it cannot be read. */
+export async function fileOf(option: string, path: string, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
+  try {
+    const { size } = await stat(path)
+    if (size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`)
+    return await readFile(path)
+  } catch (error) {
+    throw invalid(option, path, error instanceof Error ? error.message : String(error))
+  }
+}
+
+export interface SshTarget {
+  host: string
+  user: string
+  port?: number
+}
+
+/** `[USER@]HOST[:PORT]`; an IPv6 address with a port stands in brackets. */
+export function sshTarget(text: string): SshTarget {
+  const at = text.lastIndexOf('@')
+  const user = at < 0 ? '' : text.slice(0, at)
+  const rest = text.slice(at + 1)
+  const bracketed = /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(rest)
+  const plain = /^([^:]+)(?::(\d{1,5}))?$/.exec(rest)
+  const [, host = rest, port] = bracketed ?? plain ?? []
+  return { host, user, ...(port === undefined ? {} : { port: Number(port) }) }
+}
+
+/** A moment: RFC 3339, or how long ago. */
+export function since(text: string, now: number): Date {
+  const date = new Date(text)
+  return /^\d{4}-/.test(text) && !Number.isNaN(date.getTime()) ? date : new Date(now - duration(text))
+}

@@ -1,0 +1,178 @@
+import type { Command } from 'commander'
+import { Fault } from '../../ipc/faults.ts'
+import { ListVmsResponseSchema, type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { FleetClient } from '../fleet-client.ts'
+import type { CommandContext, Runner } from './context.ts'
+import { reference } from './options.ts'
+import { invalid } from './outcome.ts'
+import { confirm, interactive } from './prompts.ts'
+import { sheet, table } from './table.ts'
+import { createCommand } from './vm-create-command.ts'
+import { waitCommand } from './vm-wait-command.ts'
+import { waitForState, waitForVm, waitState } from './wait-vm.ts'
+
+const ACT_MS = 10 * 60_000
+
+interface Waiting {
+  wait?: boolean | string
+}
+
+export function vmCommands(root: Command, run: Runner): void {
+  const vm = root.command('vm').description('virtual machines')
+  createCommand(vm, run)
+  waitCommand(vm, run)
+  run(vm.command('list').description('all VMs, deleted ones in quarantine too'), async (context) => {
+    context.deadline()
+    const answer = await (await context.fleet()).vms.listVms({}, { signal: context.signal })
+    await context.answer(ListVmsResponseSchema, answer, () =>
+      table(
+        ['NAME', 'STATE', 'HOST', 'VCPUS', 'MEM MB', 'DISK GB', 'IMAGE', 'DETAIL'],
+        answer.vms.map((v) => [
+          v.name,
+          v.hostUnknown ? `${v.lifecycle}?` : v.lifecycle,
+          v.hostName,
+          String(v.vcpus),
+          String(v.memMb),
+          String(v.diskGb),
+          v.imageName,
+          v.detail,
+        ]),
+      ),
+    )
+  })
+  run(vm.command('show <name>').description('one VM'), async (context, name: string) => {
+    context.deadline()
+    const answer = await (await context.fleet()).vms.getVm({ vm: reference('vm', name) }, { signal: context.signal })
+    await answerVm(context, answer.vm)
+  })
+  acting(vm, run, 'start <name>', 'let it run', (fleet, vm, o) => fleet.vms.startVm({ vm }, o), 'ready')
+  const stop = vm.command('stop <name>').description('shut it down').option('--force', 'do not wait for the guest')
+  withWait(stop, run, async (context, fleet, ref, options: Waiting & { force?: boolean }) => {
+    const answer = await fleet.vms.stopVm({ vm: ref, force: options.force ?? false }, { signal: context.signal })
+    return waited(context, fleet, answer.vm, options, 'stopped')
+  })
+  restartCommand(vm, run)
+  withWait(
+    vm.command('delete <name>').description('move it to quarantine'),
+    run,
+    async (context, fleet, ref, options) => {
+      const { vm } = await fleet.vms.deleteVm({ vm: ref }, { signal: context.signal })
+      if (!vm || !options.wait || options.wait === true) {
+        const confirmed = (v: Vm | undefined) => v === undefined || v.quarantineEndsAt !== undefined
+        return vm && options.wait ? waitForVm(fleet, vm.id, confirmed, context.signal, true) : vm
+      }
+      return waited(context, fleet, vm, options, 'gone')
+    },
+  )
+  const undelete = vm.command('undelete <name>').description('bring it back').option('--as <name>', 'under this name')
+  withWait(undelete, run, async (context, fleet, ref, options: Waiting & { as?: string }) => {
+    const request = { vm: ref, newName: options.as === undefined ? '' : reference('vm', options.as) }
+    const answer = await fleet.vms.undeleteVm(request, { signal: context.signal })
+    return waited(context, fleet, answer.vm, options, answer.vm?.desiredPower === 'stopped' ? 'stopped' : 'ready')
+  })
+  purgeCommand(vm, run)
+}
+
+type Act = (context: CommandContext, fleet: FleetClient, ref: string, options: any) => Promise<Vm | undefined>
+
+function withWait(command: Command, run: Runner, act: Act): void {
+  command.option('--wait [state]', 'until it is so')
+  run(command, async (context, name: string, options: Waiting) => {
+    context.deadline(options.wait ? ACT_MS : undefined)
+    const ref = reference('vm', name)
+    const vm = await act(context, await context.fleet(), ref, options)
+    await answerVm(context, vm, ref)
+  })
+}
+
+function acting(
+  parent: Command,
+  run: Runner,
+  usage: string,
+  description: string,
+  call: (fleet: FleetClient, vm: string, options: { signal: AbortSignal }) => Promise<{ vm?: Vm | undefined }>,
+  state: 'ready',
+): void {
+  withWait(parent.command(usage).description(description), run, async (context, fleet, ref, options: Waiting) => {
+    const { vm } = await call(fleet, ref, { signal: context.signal })
+    return waited(context, fleet, vm, options, state)
+  })
+}
+
+/** The VM once it is in the state `--wait` names, `otherwise` when it names none; at once without `--wait`. */
+export async function waited(
+  context: CommandContext,
+  fleet: FleetClient,
+  vm: Vm | undefined,
+  { wait }: Waiting,
+  otherwise: 'ready' | 'stopped' | 'gone',
+): Promise<Vm | undefined> {
+  if (!vm || !wait) return vm
+  return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal)
+}
+
+function restartCommand(parent: Command, run: Runner): void {
+  withWait(
+    parent.command('restart <name>').description('shut it down and let it run again'),
+    run,
+    async (context, fleet, ref, options: Waiting) => {
+      const { signal } = context
+      const before = (await fleet.vms.getVm({ vm: ref }, { signal })).vm?.startedAt
+      const { vm } = await fleet.vms.restartVm({ vm: ref }, { signal })
+      if (!vm || !options.wait) return vm
+      const again = (v: Vm | undefined) =>
+        v?.startedAt !== undefined &&
+        (before === undefined || v.startedAt.seconds !== before.seconds || v.startedAt.nanos !== before.nanos)
+      await waitForVm(fleet, vm.id, again, signal)
+      return waited(context, fleet, vm, options, 'ready')
+    },
+  )
+}
+
+function purgeCommand(parent: Command, run: Runner): void {
+  const purge = parent
+    .command('purge <name>')
+    .description('destroy a deleted VM and its disk')
+    .option('--yes', 'do not ask')
+  purge.option('--wait', 'until nothing is left of it')
+  run(purge, async (context, name: string, options: { yes?: boolean; wait?: boolean }) => {
+    context.deadline(options.wait ? ACT_MS : undefined)
+    const ref = reference('vm', name)
+    await agreedTo(context, ref, options.yes ?? false)
+    const fleet = await context.fleet()
+    const { vms } = await fleet.vms.listVms({}, { signal: context.signal })
+    const id = vms.filter((v) => v.id === ref || (v.name === ref && v.deletedAt)).map((v) => v.id)
+    await fleet.vms.purgeVm({ vm: ref }, { signal: context.signal })
+    if (options.wait && id[0]) await waitForState(fleet, id[0], 'gone', context.signal)
+    if (context.json) await context.document({ id: id[0] ?? ref, purged: true })
+    else await context.say(`VM ${name} purged.\n`)
+  })
+}
+
+async function agreedTo(context: CommandContext, ref: string, yes: boolean): Promise<void> {
+  if (yes) return
+  if (!interactive(context.io)) throw invalid('purge', '', 'it destroys the disk: say --yes')
+  if (!(await confirm(context.io, `Destroy ${ref} and its disk for good?`, context.signal)))
+    throw new Fault('app/cancelled', 'cancelled')
+}
+
+/** Prints the VM; one that is gone is said to be gone. */
+export async function answerVm(context: CommandContext, vm: Vm | undefined, ref = ''): Promise<void> {
+  if (vm) await context.answer(VmSchema, vm, () => vmSheet(vm))
+  else if (context.json) await context.document({ name: ref, lifecycle: 'gone' })
+  else await context.say(`${ref} is gone.\n`)
+}
+
+const vmSheet = (v: Vm): string =>
+  sheet([
+    ['name', v.name],
+    ['id', v.id],
+    ['state', v.lifecycle],
+    ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
+    ['detail', v.detail],
+    ['host', v.hostName],
+    ['image', v.imageName],
+    ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
+    ['address', v.networkIp || v.ip],
+    ['acceleration', v.acceleration],
+  ])

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'microsoft-edge']
+/** The link in the launch page works this long; after it the page is of no use. */
+const LAUNCH_MS = 60_000
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** The browser to use, or one sentence why there is none. */
+export function findBrowser(
+  env: Env,
+  platform: NodeJS.Platform = process.platform,
+): { path: string } | { why: string } {
+  if (platform === 'linux' && !env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return { why: 'There is no display here.' }
+  const dirs = (env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '')
+  const candidates = [env['CHROMIUM'] ?? '', ...BROWSERS.flatMap((name) => dirs.map((dir) => join(dir, name)))]
+  const path = candidates.find((file) => file !== '' && executable(file))
+  return path ? { path } : { why: 'There is no Chromium here.' }
+}
+
+function executable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A page only this user can read that leads to the link: a token must not be in any process's arguments. */
+export async function writeLaunchPage(url: string): Promise<{ page: string; remove(): Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'eitri-launch-'))
+  const page = join(dir, 'launch.html')
+  const script = `location.replace(${JSON.stringify(url).replaceAll('<', '\\u003c')})`
+  await writeFile(page, `<!doctype html><meta charset="utf-8"><title>Eitri</title><script>${script}</script>\n`, {
+    mode: 0o600,
+  })
+  return { page, remove: () => rm(dir, { recursive: true, force: true }) }
+}
+
+/** Opens an app window of its own profile and returns at once; the window outlives this process. Undefined, or why not. */
+export async function openBrowserWindow(url: string, profile: string, env: Env): Promise<string | undefined> {
+  const browser = findBrowser(env)
+  if ('why' in browser) return browser.why
+  const { page, remove } = await writeLaunchPage(url)
+  const args = [`--app=file://${page}`, `--user-data-dir=${profile}`, '--no-first-run', '--no-default-browser-check']
+  // Chromium refuses to start its sandbox as root.
+  if (process.getuid?.() === 0) args.push('--no-sandbox')
+  const child = spawn(browser.path, args, { detached: true, stdio: 'ignore', env: env as NodeJS.ProcessEnv })
+  const started = await new Promise<string | undefined>((resolve) => {
+    child.once('spawn', () => resolve(undefined))
+    child.once('error', (error) => resolve(`${browser.path} did not start (${error.message}).`))
+  })
+  child.unref()
+  if (started === undefined) setTimeout(() => void remove(), LAUNCH_MS).unref()
+  else await remove()
+  return started
+}
