@@ -27,9 +27,8 @@ const FIRST_EXEC_TIMEOUT_MS = 10_000
 
 /** Reaches one added SSH host. Raises ssh/*, host/unreachable and agent/* faults. */
 export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnector {
-  const target = targetOfRow(deps, host)
   const connect = async (signal: AbortSignal, mayStart: boolean): Promise<AgentLink> => {
-    const connection = await signInTo(deps, host, target, signal)
+    const connection = await signInTo(deps, host, signal)
     try {
       await firstExec(connection, host.name, signal)
       return await openAgent(connection, host.agent, { host: host.name, clock: deps.clock, signal, mayStart })
@@ -44,12 +43,9 @@ export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnect
   }
 }
 
-async function signInTo(
-  deps: SshConnectorDeps,
-  host: HostRow,
-  target: SshTarget,
-  signal: AbortSignal,
-): Promise<SshConnection> {
+/** Signs in to an added host with what is known, asking nobody. The caller closes it. */
+export async function signInTo(deps: SshConnectorDeps, host: HostRow, signal: AbortSignal): Promise<SshConnection> {
+  const target = targetOfRow(deps, host)
   const trust = await readTrust(target, deps.hostKeys)
   const credentials = await gatherCredentials(target, deps.secrets.of(host.id), deps.secrets.ring)
   const needed = credentials.files.find((file) => file.kind === 'wrong')
@@ -145,6 +141,7 @@ function targetOfRow({ sshDir, env }: SshConnectorDeps, host: HostRow): SshTarge
     identityFiles: ssh.identityFile ? [ssh.identityFile] : DEFAULT_KEYS.map((name) => join(sshDir, name)),
     identitiesOnly: ssh.identitiesOnly ?? false,
     identityAgent: ssh.identityAgent ?? env['SSH_AUTH_SOCK'] ?? '',
+    identityAgentNamed: ssh.identityAgent !== undefined,
     knownHostsFiles: [join(sshDir, 'known_hosts'), '/etc/ssh/ssh_known_hosts'],
     hostKeyName: ssh.hostKeyName ?? ssh.host,
   }

@@ -16,6 +16,8 @@ export interface SshTarget {
   identitiesOnly: boolean
   /** Socket of the SSH agent; empty = none. */
   identityAgent: string
+  /** The configuration names that agent, not the environment. */
+  identityAgentNamed: boolean
   knownHostsFiles: string[]
   /** Name the host's key is filed under. */
   hostKeyName: string
@@ -52,6 +54,7 @@ export function targetFromConfig(output: string, destination: Destination, conte
     identityFiles: (values.get('identityfile') ?? []).filter((file) => !NONE.has(file)).map(path),
     identitiesOnly: one('identitiesonly') === 'yes',
     identityAgent: agentSocket(one('identityagent'), context),
+    identityAgentNamed: !['', 'SSH_AUTH_SOCK'].includes(one('identityagent')),
     knownHostsFiles: [one('userknownhostsfile'), one('globalknownhostsfile')]
       .flatMap((files) => files.split(/\s+/))
       .filter((file) => !NONE.has(file))
@@ -70,6 +73,7 @@ export function targetWithoutConfig(destination: Destination, user: string, cont
     identityFiles: DEFAULT_KEYS.map((name) => join(context.sshDir, name)),
     identitiesOnly: false,
     identityAgent: context.env['SSH_AUTH_SOCK'] ?? '',
+    identityAgentNamed: false,
     knownHostsFiles: [join(context.sshDir, 'known_hosts'), '/etc/ssh/ssh_known_hosts'],
     hostKeyName: destination.host,
   }

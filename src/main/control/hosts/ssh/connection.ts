@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import ssh2, { type ClientChannel, type SFTPWrapper } from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
 import type { SshTarget } from './config.ts'
-import type { SignIn } from './credentials.ts'
+import { SignIn } from './credentials.ts'
 import { type HostKey, type HostKeyAlgorithm, hostKeyOf } from './host-keys.ts'
 import { withinWindow } from './window-guard.ts'
 
@@ -15,6 +15,8 @@ export interface SshConnectOptions {
   /** Judges the key at once: undefined accepts it, a fault refuses it. Not asked again at a rekey. */
   verify(key: HostKey): Fault | undefined
   signal: AbortSignal
+  /** Dialled already; absent = dial. */
+  socket?: net.Socket
 }
 
 /** One SSH connection. Whoever opened it closes it. */
@@ -75,7 +77,7 @@ export function dial(target: SshTarget, signal: AbortSignal): Promise<net.Socket
  */
 export async function connectSsh(options: SshConnectOptions): Promise<SshConnection> {
   const { target, signIn, signal } = options
-  const socket = await dial(target, signal)
+  const socket = options.socket ?? (await dial(target, signal))
   const client = new ssh2.Client()
   let hostKey: HostKey | undefined
   let refused: Fault | undefined
@@ -125,6 +127,22 @@ export async function connectSsh(options: SshConnectOptions): Promise<SshConnect
     signal.removeEventListener('abort', abort)
   }
   return asConnection(client, socket, target, hostKey!, closed)
+}
+
+/** The key a host presents, without signing in. Raises host/unreachable, ssh/protocol, ssh/unsupported. */
+export async function readHostKey(
+  options: Pick<SshConnectOptions, 'target' | 'hostKeyOrder' | 'signal' | 'socket'>,
+): Promise<HostKey> {
+  const nobody = { user: options.target.user, files: [], agentKeys: [], agent: undefined, password: undefined }
+  const enough = new Fault('app/cancelled', 'cancelled')
+  let presented: HostKey | undefined
+  const verify = (key: HostKey) => {
+    presented = key
+    return enough
+  }
+  const refused = await connectSsh({ ...options, signIn: new SignIn(nobody), verify }).catch((error: unknown) => error)
+  if (refused !== enough || !presented) throw refused
+  return presented
 }
 
 function asConnection(

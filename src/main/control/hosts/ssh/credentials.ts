@@ -113,6 +113,8 @@ export class SignIn {
   readonly tried: string[] = []
   /** Method names the server takes. Empty = it never said. */
   offered: string[] = []
+  /** The method that ran last: the one that worked, after a sign-in. */
+  last: Method | undefined
   readonly #plan: Method[]
   readonly #credentials: Credentials
   #next = 0
@@ -136,6 +138,7 @@ export class SignIn {
       if (!method) return undefined
       if (this.offered.length > 0 && !this.offered.includes(WIRE_NAME[method.kind])) continue
       if (method.kind !== 'none') this.tried.push(nameOf(method))
+      this.last = method
       return method
     }
   }

@@ -23,7 +23,7 @@ export interface ScriptResult {
 
 /**
  * Runs a POSIX sh script on the host, whatever the login shell prints or is: the script comes by stdin, its output is
- * framed by unique marks. Raises ssh/sudo-refused and the faults of the connection.
+ * framed by unique marks. Raises ssh/sudo-refused (with `retry` when another password may do) and the connection's faults.
  */
 export async function runScript(
   connection: Pick<SshConnection, 'exec'>,
@@ -48,7 +48,7 @@ export async function runScript(
     }
     if (!started && texts.stdout.includes(`${mark}-start\n`)) {
       started = true
-      channel.end(`eitri_script() {\n${script}\n}\neitri_script </dev/null\necho; echo "${mark}-end $?"\n`)
+      channel.end(`eitri_script() {\n${script}\n}\n( eitri_script ) </dev/null\necho; echo "${mark}-end $?"\n`)
     }
     if (started) onOutput?.(framed(texts.stdout, mark).output)
   })
@@ -56,7 +56,10 @@ export async function runScript(
     const end = framed(stdout, mark)
     return { code: end.code ?? (code || 255), output: end.output, stderr }
   }
-  if (sudo) throw new Fault('ssh/sudo-refused', 'permanent', { host, detail: refused ?? lastLine(stderr, mark) })
+  if (sudo) {
+    const detail = refused ?? lastLine(stderr, mark)
+    throw new Fault('ssh/sudo-refused', 'permanent', { host, detail, ...(refused ? { retry: 'password' } : {}) })
+  }
   throw new Fault('ssh/protocol', 'permanent', {
     host,
     detail: `the login runs no commands${stderr.trim() ? `: ${lastLine(stderr, mark)}` : ''}`,

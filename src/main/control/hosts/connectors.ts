@@ -1,0 +1,17 @@
+import type { HostRow } from '../store/hosts-store.ts'
+import type { LinkConnector } from './agent-link.ts'
+import { type LocalAgentDeps, localConnector } from './local-agent.ts'
+import { type SshConnectorDeps, sshConnector } from './ssh-connector.ts'
+
+export interface ConnectorDeps {
+  hosts: { find(id: string): HostRow | undefined }
+  ssh: SshConnectorDeps
+  local: LocalAgentDeps
+}
+
+/** The way to a host as its row says now; undefined when it is not in the fleet. */
+export function connectorOf({ hosts, ssh, local }: ConnectorDeps, hostId: string): LinkConnector | undefined {
+  const host = hosts.find(hostId)
+  if (!host) return undefined
+  return host.kind === 'local' ? localConnector(local, host.name, host.agent) : sshConnector(ssh, host)
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { HostRow, NewHost } from '../store/hosts-store.ts'
+import { toldByHello } from '../sync/host-told.ts'
+import type { TaskContext } from '../tasks/task-context.ts'
+import type { AcceptedHostKey } from './accept-host-key.ts'
+import type { AgentLink } from './agent-link.ts'
+import { type AttachAs, attachOnce } from './attach-once.ts'
+import type { HostKeys } from './host-key-trust.ts'
+import type { HostSecrets } from './secrets.ts'
+import type { RunLocal } from './ssh/config-reader.ts'
+import type { Secrets } from './ssh/credentials.ts'
+
+export interface SshWay {
+  /** As typed. */
+  host: string
+  port?: number
+  user?: string
+  identityFile?: string
+  /** SHA256:… a person accepted beforehand. */
+  acceptHostKey?: string
+  password?: string
+  passphrase?: string
+  useSudo?: boolean
+  sudoPassword?: string
+  takeOver?: boolean
+  installPackages?: boolean
+}
+
+export interface AddHostInput {
+  name: string
+  way: { kind: 'local' } | ({ kind: 'ssh' } & SshWay)
+}
+
+export interface OnboardingDeps {
+  hosts: {
+    findByName(name: string): HostRow | undefined
+    findByIdentity(identityPublicKey: string): HostRow | undefined
+    create(host: NewHost): HostRow
+  }
+  hostKeys: HostKeys
+  /** All or nothing. */
+  transaction<T>(work: () => T): T
+  links: { add(hostId: string, link?: AgentLink): void; tryNow(hostId: string): void }
+  secrets: HostSecrets
+  clock: Clock
+  log: Log
+  paths: { sshDir: string; agentArtefacts: string; localAgentState: string; localAgentSocket: string }
+  env: Readonly<Record<string, string | undefined>>
+  platform: NodeJS.Platform
+  arch: string
+  attachAs: AttachAs
+  run?: RunLocal
+}
+
+/** The first session: proves the agent's identity, asks before taking it from another control plane, waits for a report. */
+export async function firstReport(
+  deps: OnboardingDeps,
+  link: AgentLink,
+  { name, takeOver }: { name: string; takeOver: boolean },
+  task: Pick<TaskContext, 'ask' | 'signal'>,
+): Promise<Hello> {
+  const attach = (over: boolean) =>
+    attachOnce(link, name, deps.attachAs, { takeOver: over, signal: task.signal }).then(({ hello }) => hello)
+  const hello = await attach(takeOver).catch(async (error: unknown) => {
+    await agreeToTakeOver(error, task)
+    return attach(true)
+  })
+  const known = deps.hosts.findByIdentity(identityOf(hello))
+  if (!known) return hello
+  // That host's own session was just superseded by this one.
+  deps.links.tryNow(known.id)
+  throw new Fault('host/already-added', 'conflict', { host: known.name })
+}
+
+/** Throws the error on unless it is another control plane's hold and a person agrees to end that. */
+export async function agreeToTakeOver(error: unknown, task: Pick<TaskContext, 'ask'>): Promise<void> {
+  if (!(error instanceof Fault) || error.code !== 'agent/foreign-controller') throw error
+  const { agree } = await task.ask({ kind: 'take_over', controllerName: error.params['controller'] ?? '' })
+  if (agree !== true) throw error
+}
+
+export interface HostToStore {
+  name: string
+  kind: NewHost['kind']
+  ssh: NewHost['ssh']
+  agent: Omit<NewHost['agent'], 'identityPublicKey'>
+  hostKey?: { host: string; port: number; key: AcceptedHostKey }
+  secrets: Secrets
+  hello: Hello
+  link: AgentLink
+}
+
+/** The end of every onboarding: one transaction, then the link goes on with the connection it has. */
+export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
+  const id = randomBytes(16).toString('hex')
+  const { name, kind, ssh, hostKey, hello } = host
+  deps.transaction(() => {
+    deps.hosts.create({
+      id,
+      name,
+      kind,
+      ssh,
+      agent: { ...host.agent, identityPublicKey: identityOf(hello) },
+      hostKeyFingerprint: hostKey?.key.fingerprint ?? '',
+      facts: toldByHello(hello).facts ?? null,
+    })
+    if (!hostKey) return
+    const { type, blob, fingerprint, how } = hostKey.key
+    const firstSeen = new Date(deps.clock.now())
+    deps.hostKeys.accept({ host: hostKey.host, port: hostKey.port, type, blob, fingerprint, firstSeen, how })
+  })
+  deps.secrets.give(id, host.secrets)
+  deps.links.add(id, host.link)
+  return id
+}
+
+const identityOf = (hello: Hello): string => Buffer.from(hello.identityPublicKey).toString('base64')

@@ -1,0 +1,16 @@
+import { Fault } from '../../../ipc/faults.ts'
+import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
+import type { AddHostInput, OnboardingDeps } from './enrol.ts'
+import { addLocalHost } from './local-onboarding.ts'
+import { addSshHost } from './ssh-onboarding.ts'
+
+/**
+ * Adds a host, step by step; nothing of it is stored before the last one, and what was put on the host is taken away when
+ * a later step fails or the task is cancelled. Raises host/name-taken, host/already-added and the fault of the step.
+ */
+export async function addHost(deps: OnboardingDeps, input: AddHostInput, task: TaskContext): Promise<TaskOutcome> {
+  const { name, way } = input
+  if (deps.hosts.findByName(name)) throw new Fault('host/name-taken', 'conflict', { host: name })
+  if (way.kind === 'local') return { resultId: await addLocalHost(deps, name, task) }
+  return { resultId: await addSshHost(deps, { ...way, name }, task) }
+}

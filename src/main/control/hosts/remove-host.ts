@@ -1,0 +1,105 @@
+import { rm } from 'node:fs/promises'
+import { Fault } from '../../../ipc/faults.ts'
+import type { HostRow } from '../store/hosts-store.ts'
+import type { TaskContext } from '../tasks/task-context.ts'
+import { SERVICE_STATE } from './local.ts'
+import { type LocalAgentDeps, openLocal, statusOf, stopLocal } from './local-agent.ts'
+import type { HostSecrets } from './secrets.ts'
+import { shellWord } from './ssh/exec.ts'
+import { runScript } from './ssh/script.ts'
+import { firstExec, type SshConnectorDeps, signInTo } from './ssh-connector.ts'
+import { checkSudo } from './sudo.ts'
+
+export interface RemoveHostDeps {
+  hosts: { get(id: string): HostRow; remove(id: string, detail?: Record<string, string>): void }
+  links: { remove(hostId: string): Promise<void>; add(hostId: string): void }
+  pushes: { stop(hostId: string): Promise<void> }
+  ssh: SshConnectorDeps
+  local: LocalAgentDeps
+  secrets: HostSecrets
+}
+
+const UNINSTALL_TIMEOUT_MS = 60_000
+const LOCAL_TIMEOUT_MS = 30_000
+
+/**
+ * Takes a host out of the fleet. With `uninstall` its agent goes first, with its state when it has no VMs; when that
+ * fails the host stays. Raises ssh/*, host/*, agent/install-failed.
+ */
+export async function removeHost(
+  deps: RemoveHostDeps,
+  hostId: string,
+  { uninstall }: { uninstall: boolean },
+  task?: Pick<TaskContext, 'ask' | 'signal' | 'step' | 'plan'>,
+): Promise<void> {
+  const host = deps.hosts.get(hostId)
+  if (uninstall && task) {
+    task.plan(['Remove agent', 'Forget host'])
+    await deps.pushes.stop(hostId)
+    try {
+      await task.step('Remove agent', () =>
+        host.kind === 'local' ? removeLocal(deps.local, host, task.signal) : removeSsh(deps, host, task),
+      )
+    } catch (error) {
+      deps.links.add(hostId)
+      throw error
+    }
+    await task.step('Forget host', () => forget(deps, hostId))
+    return
+  }
+  await deps.pushes.stop(hostId)
+  await forget(deps, hostId)
+}
+
+async function forget({ links, hosts, secrets }: RemoveHostDeps, hostId: string): Promise<void> {
+  await links.remove(hostId)
+  hosts.remove(hostId)
+  secrets.forget(hostId)
+}
+
+async function removeSsh(
+  deps: RemoveHostDeps,
+  host: HostRow,
+  task: Pick<TaskContext, 'ask' | 'signal'>,
+): Promise<void> {
+  const { signal } = task
+  const connection = await signInTo(deps.ssh, host, signal)
+  try {
+    await firstExec(connection, host.name, signal)
+    const login = `${host.ssh?.user}@${host.ssh?.hostname}`
+    const needsSudo = host.ssh?.useSudo === true
+    const { sudoPassword } = deps.secrets.of(host.id)
+    const password = needsSudo
+      ? await checkSudo(connection, { host: host.name, login, password: sudoPassword }, task)
+      : undefined
+    const user = host.agent.runsAs === 'root' ? '' : ' --user'
+    const command = `[ -x ${shellWord(host.agent.executable)} ] || exit 0
+${shellWord(host.agent.executable)} uninstall --json --purge${user}`
+    const { code, stderr } = await runScript(connection, command, {
+      host: host.name,
+      signal,
+      timeoutMs: UNINSTALL_TIMEOUT_MS,
+      ...(needsSudo ? { sudo: { password } } : {}),
+    })
+    if (code === 0) return
+    const detail = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
+    throw new Fault('agent/install-failed', 'permanent', { host: host.name, detail })
+  } finally {
+    connection.close()
+  }
+}
+
+/** The installed service stays: it is not ours to remove. */
+async function removeLocal(local: LocalAgentDeps, host: HostRow, signal: AbortSignal): Promise<void> {
+  const { socketPath, stateDir, startedBy } = host.agent
+  if (startedBy !== 'app' || stateDir === SERVICE_STATE) return
+  const link = await openLocal(local, host.name, socketPath, signal).catch(() => undefined)
+  if (link) {
+    const { pid, vmsRunning } = await statusOf(link, host.name).finally(() =>
+      link.close(new Fault('app/cancelled', 'cancelled')),
+    )
+    if (vmsRunning > 0) throw new Fault('host/has-vms', 'permanent', { host: host.name, vms: `${vmsRunning} running` })
+    await stopLocal(local, host.name, pid, AbortSignal.any([signal, AbortSignal.timeout(LOCAL_TIMEOUT_MS)]))
+  }
+  await rm(stateDir, { recursive: true, force: true })
+}

@@ -1,0 +1,284 @@
+import { Fault } from '../../../ipc/faults.ts'
+import { GiB } from '../../../ipc/units.ts'
+import type { HostSsh } from '../store/hosts-store.ts'
+import type { StepContext, TaskContext } from '../tasks/task-context.ts'
+import { type AcceptedHostKey, acceptHostKey } from './accept-host-key.ts'
+import type { AgentLink } from './agent-link.ts'
+import { readArtefacts } from './artefacts.ts'
+import { attachOnce } from './attach-once.ts'
+import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
+import {
+  type InstallContext,
+  type Installed,
+  type InstallMode,
+  installAgent,
+  installMode,
+  undoInstall,
+} from './install.ts'
+import { executableFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
+import { installPackages, missingPackages } from './packages.ts'
+import { connectPinned, loginOf, type SignedIn, signInAsking } from './sign-in.ts'
+import { knownAs, type SshTarget } from './ssh/config.ts'
+import { dial, type SshConnection } from './ssh/connection.ts'
+import { gatherCredentials, type Secrets, SignIn } from './ssh/credentials.ts'
+import { firstExec, openAgent } from './ssh-connector.ts'
+import { readWay } from './ssh-way.ts'
+import { checkSudo } from './sudo.ts'
+
+export const SSH_STEPS = [
+  'Read config',
+  'Reach address',
+  'Check host key',
+  'Sign in',
+  'Look at host',
+  'Install agent',
+  'Start agent',
+  'First report',
+]
+
+const UNDO_CONNECT_MS = 30_000
+
+/** Runs the named steps of an SSH host; the id of its row. Raises the fault of the step that failed. */
+export async function addSshHost(
+  deps: OnboardingDeps,
+  way: SshWay & { name: string },
+  task: TaskContext,
+): Promise<string> {
+  task.plan(SSH_STEPS)
+  const target = await task.step('Read config', (step) => readWay(deps, way, task.signal, step))
+  const socket = await task.step('Reach address', async (step) => {
+    step.detail(`${target.address}:${target.port}`)
+    return dial(target, task.signal)
+  })
+  const accept = way.acceptHostKey ?? ''
+  const hostKey = await task.step('Check host key', (step) =>
+    acceptHostKey(target, deps.hostKeys, task, step, { socket, accept }),
+  )
+  const signedIn = await task.step('Sign in', async (step) => {
+    step.detail(loginOf(target))
+    const secrets = secretsOf(way)
+    const done = await signInAsking({ target, hostKey, secrets, ring: deps.secrets.ring, task })
+    step.detail(`${loginOf(target)} by ${done.how}`)
+    return done
+  })
+  const onboarding = new SshOnboarding(deps, way, task, { target, hostKey, signedIn })
+  try {
+    return await onboarding.run()
+  } catch (error) {
+    await onboarding.undo()
+    throw error
+  }
+}
+
+interface Entrance {
+  target: SshTarget
+  hostKey: AcceptedHostKey
+  signedIn: SignedIn
+}
+
+/** The steps behind the door: everything that looks at or changes the host. */
+class SshOnboarding {
+  readonly #deps: OnboardingDeps
+  readonly #way: SshWay & { name: string }
+  readonly #task: TaskContext
+  readonly #entrance: Entrance
+  #connection: SshConnection
+  #look: HostLook | undefined
+  #mode: InstallMode = 'user'
+  #sudoPassword: string | undefined
+  #takeOver: boolean
+  #installed: Installed | undefined
+
+  constructor(deps: OnboardingDeps, way: SshWay & { name: string }, task: TaskContext, entrance: Entrance) {
+    this.#deps = deps
+    this.#way = way
+    this.#task = task
+    this.#entrance = entrance
+    this.#connection = entrance.signedIn.connection
+    this.#sudoPassword = way.sudoPassword || undefined
+    this.#takeOver = way.takeOver === true
+  }
+
+  async run(): Promise<string> {
+    const task = this.#task
+    await firstExec(this.#connection, this.#way.name, task.signal)
+    const look = await task.step('Look at host', (step) => this.#lookAtHost(step))
+    this.#look = look
+    const installed = await task.step('Install agent', (step) => this.#install(look, step))
+    this.#installed = installed
+    const link = await task.step('Start agent', (step) => this.#open(look, installed, step))
+    const { name } = this.#way
+    const hello = await task.step('First report', (step) => {
+      step.detail(`agent ${installed.version}`)
+      return firstReport(this.#deps, link, { name, takeOver: this.#takeOver }, task)
+    })
+    task.signal.throwIfAborted()
+    const { target, hostKey, signedIn } = this.#entrance
+    return storeHost(this.#deps, {
+      name,
+      kind: 'ssh',
+      ssh: sshRowOf(target, this.#way, signedIn, this.#mode),
+      agent: {
+        socketPath: installed.socket,
+        executable: installed.executable,
+        stateDir: installed.state_dir,
+        runsAs: installed.runs_as,
+        startedBy: installed.started_by,
+      },
+      hostKey: { ...knownAs(target), key: hostKey },
+      secrets: { ...signedIn.secrets, ...(this.#sudoPassword ? { sudoPassword: this.#sudoPassword } : {}) },
+      hello,
+      link,
+    })
+  }
+
+  /** Takes away what was put there, unless an agent was there before. Never raises. */
+  async undo(): Promise<void> {
+    if (this.#installed && this.#look && !this.#look.agent) {
+      const connection = await this.#living().catch(() => undefined)
+      if (connection) {
+        const signal = AbortSignal.timeout(UNDO_CONNECT_MS)
+        await undoInstall({ ...this.#context(this.#look), connection, signal }, this.#installed)
+        connection.close()
+      }
+    }
+    this.#connection.close()
+  }
+
+  async #lookAtHost(step: StepContext): Promise<HostLook> {
+    const { name, useSudo } = this.#way
+    const look = await lookAtHost(this.#connection, name, this.#task.signal)
+    step.detail(lookWords(look))
+    executableFor(look, name)
+    this.#mode = installMode(look, useSudo === true, name)
+    checkSpace(look, this.#mode, name)
+    if (this.#mode === 'sudo') await this.#checkSudo()
+    await this.#packages(look, step)
+    await this.#checkHolder(look)
+    return look
+  }
+
+  async #checkSudo(): Promise<void> {
+    const { target } = this.#entrance
+    const { name: host } = this.#way
+    const asked = { host, login: loginOf(target), password: this.#sudoPassword }
+    this.#sudoPassword = await checkSudo(this.#connection, asked, this.#task)
+  }
+
+  async #packages(look: HostLook, step: StepContext): Promise<void> {
+    const lacking = missingPackages(look)
+    if (!lacking) return
+    const { name: host } = this.#way
+    const { missing, command } = lacking
+    const fault = new Fault('host/packages-missing', 'permanent', { host, missing: missing.join(', '), command })
+    if (command === '' || look.sudo === 'none') throw fault
+    const shown = look.isRoot ? command : `sudo sh -c '${command}'`
+    const agreed =
+      this.#way.installPackages === true || (await this.#task.ask({ kind: 'packages', missing, command: shown })).agree
+    if (agreed !== true) throw fault
+    if (!look.isRoot && this.#mode !== 'sudo') await this.#checkSudo()
+    step.detail(`installing ${missing.join(', ')}`)
+    const sudo = look.isRoot ? {} : { sudo: { password: this.#sudoPassword } }
+    await installPackages(this.#connection, lacking, { host, signal: this.#task.signal, ...sudo })
+    step.detail(lookWords(look))
+  }
+
+  /** Asks before another control plane's agent is replaced, not after. */
+  async #checkHolder(look: HostLook): Promise<void> {
+    const { name } = this.#way
+    const status = look.agent?.status
+    if (this.#takeOver || !look.agent || !status?.running || !status.socket || !status.fleetId) return
+    if (status.fleetId === this.#deps.attachAs.fleetId) return
+    const place = { socketPath: status.socket, executable: look.agent.executable, stateDir: '', startedBy: '' }
+    const { clock, attachAs } = this.#deps
+    // Its own connection: a link closes what it runs on.
+    const connection = await this.#reconnect(this.#task.signal)
+    const link = await openAgent(connection, place, { host: name, clock, signal: this.#task.signal, mayStart: false })
+    try {
+      await attachOnce(link, name, attachAs, { takeOver: false, signal: this.#task.signal })
+    } catch (error) {
+      await agreeToTakeOver(error, this.#task)
+      this.#takeOver = true
+    } finally {
+      link.close(new Fault('app/cancelled', 'cancelled'))
+    }
+  }
+
+  async #install(look: HostLook, step: StepContext): Promise<Installed> {
+    const artefacts = await readArtefacts(this.#deps.paths.agentArtefacts)
+    const artefact = artefacts.get(executableFor(look, this.#way.name))
+    const where = this.#mode === 'user' ? `for ${look.user} alone` : 'for the whole host'
+    step.detail(`agent ${artefacts.version} ${where}, SHA-256 ${artefact.sha256.slice(0, 12)}…`)
+    const installed = await installAgent(this.#context(look), artefact, step.progress)
+    step.detail([installed.executable, ...installed.warnings].join('; '))
+    return installed
+  }
+
+  async #open(look: HostLook, installed: Installed, step: StepContext): Promise<AgentLink> {
+    // Membership of the agent's group counts from the next login on.
+    if (this.#mode === 'sudo' && !look.inGroup) {
+      this.#connection.close()
+      this.#connection = await this.#reconnect(this.#task.signal)
+    }
+    const { name: host } = this.#way
+    const place = {
+      socketPath: installed.socket,
+      executable: installed.executable,
+      stateDir: installed.state_dir,
+      startedBy: installed.started_by,
+    }
+    const options = { host, clock: this.#deps.clock, signal: this.#task.signal, mayStart: true }
+    const link = await openAgent(this.#connection, place, options)
+    const starter =
+      installed.started_by === 'app' ? 'the app starts it: it does not come back by itself' : installed.started_by
+    step.detail(`${starter}; reached by ${link.carrier}`)
+    return link
+  }
+
+  #context(look: HostLook): InstallContext {
+    const { name: host } = this.#way
+    const { signal } = this.#task
+    return { connection: this.#connection, host, look, mode: this.#mode, sudoPassword: this.#sudoPassword, signal }
+  }
+
+  async #living(): Promise<SshConnection> {
+    const dead = await Promise.race([this.#connection.closed.then(() => true), Promise.resolve(false)])
+    return dead ? this.#reconnect(AbortSignal.timeout(UNDO_CONNECT_MS)) : this.#connection
+  }
+
+  async #reconnect(signal: AbortSignal): Promise<SshConnection> {
+    const { target, hostKey, signedIn } = this.#entrance
+    const credentials = await gatherCredentials(target, signedIn.secrets, this.#deps.secrets.ring)
+    const connection = await connectPinned({ target, hostKey, signal }, new SignIn(credentials))
+    await firstExec(connection, this.#way.name, signal)
+    return connection
+  }
+}
+
+function secretsOf(way: SshWay): Secrets {
+  return {
+    ...(way.password ? { password: way.password } : {}),
+    ...(way.passphrase ? { passphrase: way.passphrase } : {}),
+  }
+}
+
+function checkSpace(look: HostLook, mode: InstallMode, host: string): void {
+  const free = mode === 'user' ? look.homeFreeBytes : look.systemFreeBytes
+  if (free === undefined || free >= INSTALL_NEEDS_BYTES) return
+  const gib = (bytes: number) => `${(bytes / GiB).toFixed(1)} GiB`
+  throw new Fault('host/disk-full', 'permanent', { host, free: gib(free), needed: gib(INSTALL_NEEDS_BYTES) })
+}
+
+function sshRowOf(target: SshTarget, way: SshWay, signedIn: SignedIn, mode: InstallMode): HostSsh {
+  return {
+    host: target.address,
+    port: target.port,
+    user: target.user,
+    identityFile: signedIn.identityFile || way.identityFile || '',
+    hostname: way.host,
+    useSudo: mode === 'sudo',
+    identitiesOnly: target.identitiesOnly,
+    ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
+    ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
+  }
+}
