@@ -7,7 +7,7 @@ export type Question =
       host: string
       keyType: string
       fingerprint: string
-      known?: { fingerprint: string; since: Date }
+      known?: { fingerprint: string; since?: Date }
     }
   | { kind: 'secret'; what: 'password' | 'passphrase' | 'sudo_password'; of: string; problem: string }
   | { kind: 'packages'; missing: string[]; command: string }
