@@ -21,8 +21,9 @@ const common: BuildOptions = {
   // ssh2 runs without its native addons and asks for them in a try block
   external: ['*.node', 'cpu-features'],
 }
-// CommonJS packages inside an ES module bundle still call require for Node's own modules.
-const REQUIRE = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);"
+// CommonJS packages inside an ES module bundle still call require for Node's own modules and read __dirname (ssh2).
+const REQUIRE =
+  "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url),__dirname=import.meta.dirname;"
 
 /** Replaces the file in one step, so that a running program keeps what it has open. */
 export async function replaceFile(file: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
