@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+
+/** A part of the system this project needs, and the Debian packages that bring it. */
+export interface Part {
+  name: string
+  packages: string[]
+  present(): boolean
+}
+
+const SYSTEM_DIRS = ['/usr/sbin', '/sbin', '/usr/local/sbin']
+
+function hasProgram(name: string): boolean {
+  const dirs = [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_DIRS]
+  return dirs.some((dir) => {
+    try {
+      accessSync(join(dir, name), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+const program = (name: string, ...packages: string[]): Part => ({ name, packages, present: () => hasProgram(name) })
+const CHROMIUM_NAMES = ['chromium', 'google-chrome', 'chromium-browser']
+
+const fonts: Part = {
+  name: 'fonts',
+  packages: ['fonts-dejavu-core', 'fonts-liberation'],
+  present: () => existsSync('/usr/share/fonts/truetype/dejavu') || existsSync('/usr/share/fonts/truetype/liberation'),
+}
+const qemu =
+  process.arch === 'arm64' ? ['qemu-system-aarch64', 'qemu-system-arm'] : ['qemu-system-x86_64', 'qemu-system-x86']
+
+export const VM_PARTS: Part[] = [
+  program(qemu[0] as string, qemu[1] as string),
+  program('qemu-img', 'qemu-utils'),
+  program('ssh', 'openssh-client'),
+]
+export const BROWSER_PARTS: Part[] = [
+  {
+    name: 'chromium',
+    packages: ['chromium'],
+    present: () => existsSync(process.env['CHROMIUM'] ?? '') || CHROMIUM_NAMES.some(hasProgram),
+  },
+  fonts,
+]
+export const TEST_PARTS: Part[] = [
+  program('sshd', 'openssh-server'),
+  program('ssh-agent', 'openssh-client'),
+  program('busybox', 'busybox-static'),
+  program('unshare', 'util-linux'),
+  program('ip', 'iproute2'),
+  program('nft', 'nftables'),
+  program('sudo', 'sudo'),
+  program('git', 'git'),
+  program('Xvfb', 'xvfb'),
+]
+
+/** The command that brings the missing packages. */
+export const installCommand = (packages: readonly string[]) =>
+  `apt-get install -y --no-install-recommends ${packages.join(' ')}`
+
+function haveLists(): boolean {
+  try {
+    return readdirSync('/var/lib/apt/lists').some((name) => /_Packages(\.|$)/.test(name))
+  } catch {
+    return false
+  }
+}
+
+function apt(sudo: string[], packages: readonly string[], quiet: boolean): boolean {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const run = (command: string) => {
+    const [file, ...args] = [...sudo, ...command.split(' ')] as [string, ...string[]]
+    const { status } = spawnSync(file, args, { env, stdio: ['inherit', quiet ? 'ignore' : 2, 2] })
+    return status === 0
+  }
+  if (haveLists() && run(installCommand(packages))) return true
+  return run('apt-get update -qq') && run(installCommand(packages))
+}
+
+async function agreed(packages: readonly string[]): Promise<boolean> {
+  if (!process.stdin.isTTY || !hasProgram('sudo')) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`Install ${packages.join(' ')} with sudo? [Y/n] `)
+  terminal.close()
+  return /^(y(es)?)?$/i.test(answer.trim())
+}
+
+/** Installs what is missing where that is possible and agreed to; else says the one line to run and ends with exit code 3. */
+export async function ensureParts(parts: readonly Part[]): Promise<void> {
+  const missing = parts.filter((part) => !part.present())
+  if (missing.length === 0) return
+  const names = missing.map((part) => part.name).join(', ')
+  const packages = [...new Set(missing.flatMap((part) => part.packages))]
+  if (!hasProgram('apt-get'))
+    end(`Missing here: ${names}. Install them with this system's package manager and start again.`)
+  const root = process.getuid?.() === 0
+  const sudo = root ? [] : ['sudo']
+  const line = `${root ? '' : 'sudo '}${installCommand(packages)}`
+  if (!root && !(await agreed(packages))) end(`Missing here: ${names}. Install with: ${line}`)
+  console.error(`Installing ${packages.join(' ')} …`)
+  const done = apt(sudo, packages, true)
+  const still = missing.filter((part) => !part.present())
+  if (!done || still.length > 0)
+    end(`Still missing: ${(done ? still : missing).map((p) => p.name).join(', ')}. Install with: ${line}`)
+}
+
+function end(sentence: string): never {
+  console.error(sentence)
+  process.exit(3)
+}
