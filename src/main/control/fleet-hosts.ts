@@ -1,9 +1,12 @@
-import { Fault } from '../../ipc/faults.ts'
 import type { HostLinkControl, HostOnboarding } from './api/hosts-api.ts'
+import { connectorOf } from './hosts/connectors.ts'
 import { HostLinks } from './hosts/host-links.ts'
+import { ImagePush } from './hosts/image-push.ts'
+import { localPossible, localProgram } from './hosts/local.ts'
+import { addHost } from './hosts/onboarding.ts'
+import { removeAgent } from './hosts/remove-host.ts'
 import { HostSecrets } from './hosts/secrets.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
-import { sshConnector } from './hosts/ssh-connector.ts'
 import type { Ports } from './ports.ts'
 import type { Stores } from './store/stores.ts'
 import { runAgentSession } from './sync/agent-session.ts'
@@ -33,43 +36,58 @@ export interface FleetHostsDeps {
 
 /** Connects stores, sessions and links; nothing is dialled before `start`. */
 export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDeps): FleetHosts {
-  const { clock, log, paths, version, controllerName, env } = ports
+  const { clock, log, paths, version, controllerName, env, platform, arch } = ports
   const { hosts, vms, images, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
-  const applier = new ReportApplier({ registry, hosts, vms, images, push: { want() {} }, clock, log })
-  const session = { hosts, vms, registry, hub, applier, clock, log, fleetId, controllerName, version }
   const secrets = new HostSecrets()
+  const computer = { platform, arch, env }
+  const ssh = { hostKeys, secrets, clock, sshDir: paths.sshDir, env }
+  const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
+  const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
+  const pushes = new ImagePush({ images: paths.images, connectorOf: connector, sessions: registry, clock, log })
+  const applier = new ReportApplier({ registry, hosts, vms, images, push: pushes, clock, log })
+  const session = { hosts, vms, registry, hub, applier, clock, log, fleetId, controllerName, version }
   const links = new HostLinks({
-    connectorOf: (hostId) => {
-      const host = hosts.find(hostId)
-      return host && sshConnector({ hostKeys, secrets, clock, sshDir: paths.sshDir, env }, host)
-    },
+    connectorOf: connector,
     runSession: (input) => runAgentSession(session, input),
     setLink: (hostId, link) => registry.setLink(hostId, link),
     secrets,
     clock,
     log,
   })
+  const onboarding = {
+    hosts,
+    hostKeys,
+    transaction: <T>(work: () => T) => stores.db.transaction(work),
+    links,
+    secrets,
+    ...{ clock, log, paths, env, platform, arch },
+    attachAs: { fleetId, controllerName, version },
+  }
   return {
     fleetId,
     links,
     onboarding: {
-      addHost: () => Promise.reject(new Fault('app/part-missing', 'permanent', { part: 'Onboarding' })),
-      removeHost: () => Promise.reject(new Fault('app/part-missing', 'permanent', { part: 'Onboarding' })),
+      addHost: (input, task) => addHost(onboarding, input, task),
+      removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
     },
     async forgetHost(hostId) {
       const vmIds = vms.listByHost(hostId).map((vm) => vm.id)
+      await pushes.stop(hostId)
       await links.remove(hostId)
       hosts.remove(hostId)
       registry.forget(hostId)
       applier.forgetHost(hostId, vmIds)
     },
-    localPossible: async () => ({ possible: false, detail: 'not built yet' }),
+    localPossible: () => localPossible(computer),
     sshConfigHosts: async () => (await listConfigHosts(paths.sshDir)).hosts,
     start() {
       for (const host of hosts.list()) links.add(host.id)
     },
-    stop: () => links.stop(),
+    async stop() {
+      await pushes.stop()
+      await links.stop()
+    },
     wake: () => links.wake(),
   }
 }

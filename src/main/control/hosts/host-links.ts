@@ -52,12 +52,17 @@ export class HostLinks {
     void loop.run()
   }
 
-  /** Ends the host's link and forgets its secrets; resolves when its session is over. Idempotent. */
-  async remove(hostId: string): Promise<void> {
+  /** Ends the host's link until it is added again; resolves when its session is over. Idempotent. */
+  async pause(hostId: string): Promise<void> {
     const loop = this.#loops.get(hostId)
     this.#loops.delete(hostId)
-    this.#deps.secrets.forget(hostId)
     await loop?.stop()
+  }
+
+  /** Ends the host's link and forgets its secrets. Idempotent. */
+  async remove(hostId: string): Promise<void> {
+    this.#deps.secrets.forget(hostId)
+    await this.pause(hostId)
   }
 
   /** Dials now instead of at the next back-off. Idempotent. */

@@ -103,10 +103,9 @@ exit 1`
 
 async function unpack(context: InstallContext, staging: string, artefact: Artefact): Promise<void> {
   const dir = shellWord(staging)
-  const run =
-    artefact.kind === 'bundle'
-      ? `printf '#!%s\\n' "$(command -v node)" | cat - plain >eitri-agent`
-      : 'mv plain eitri-agent'
+  // Run by the host's own Node.js, a bundle installs itself as such.
+  const wrapper = `printf '#!/bin/sh\\nexec "%s" "%s/agent.cjs" "$@"\\n' "$(command -v node)" "$PWD" >eitri-agent`
+  const run = artefact.kind === 'bundle' ? `mv plain agent.cjs && ${wrapper}` : 'mv plain eitri-agent'
   const script = `
 umask 077
 cd ${dir} || exit 1

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { Fault } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/hosts-store.ts'
-import type { TaskContext } from '../tasks/task-context.ts'
+import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import { SERVICE_STATE } from './local.ts'
 import { type LocalAgentDeps, openLocal, statusOf, stopLocal } from './local-agent.ts'
 import type { HostSecrets } from './secrets.ts'
@@ -11,8 +11,8 @@ import { firstExec, type SshConnectorDeps, signInTo } from './ssh-connector.ts'
 import { checkSudo } from './sudo.ts'
 
 export interface RemoveHostDeps {
-  hosts: { get(id: string): HostRow; remove(id: string, detail?: Record<string, string>): void }
-  links: { remove(hostId: string): Promise<void>; add(hostId: string): void }
+  hosts: { get(id: string): HostRow }
+  links: { pause(hostId: string): Promise<void>; add(hostId: string): void }
   pushes: { stop(hostId: string): Promise<void> }
   ssh: SshConnectorDeps
   local: LocalAgentDeps
@@ -23,38 +23,25 @@ const UNINSTALL_TIMEOUT_MS = 60_000
 const LOCAL_TIMEOUT_MS = 30_000
 
 /**
- * Takes a host out of the fleet. With `uninstall` its agent goes first, with its state when it has no VMs; when that
- * fails the host stays. Raises ssh/*, host/*, agent/install-failed.
+ * Removes the agent and its state from a host; the row stays for the caller to forget. The link is paused first, or it
+ * would start the agent again; it goes on when this fails. Raises ssh/*, host/*, agent/install-failed.
  */
-export async function removeHost(
-  deps: RemoveHostDeps,
-  hostId: string,
-  { uninstall }: { uninstall: boolean },
-  task?: Pick<TaskContext, 'ask' | 'signal' | 'step' | 'plan'>,
-): Promise<void> {
+export async function removeAgent(deps: RemoveHostDeps, hostId: string, task: TaskContext): Promise<TaskOutcome> {
   const host = deps.hosts.get(hostId)
-  if (uninstall && task) {
-    task.plan(['Remove agent', 'Forget host'])
-    await deps.pushes.stop(hostId)
-    try {
-      await task.step('Remove agent', () =>
-        host.kind === 'local' ? removeLocal(deps.local, host, task.signal) : removeSsh(deps, host, task),
-      )
-    } catch (error) {
-      deps.links.add(hostId)
-      throw error
-    }
-    await task.step('Forget host', () => forget(deps, hostId))
-    return
-  }
+  task.plan(['Remove agent'])
   await deps.pushes.stop(hostId)
-  await forget(deps, hostId)
-}
-
-async function forget({ links, hosts, secrets }: RemoveHostDeps, hostId: string): Promise<void> {
-  await links.remove(hostId)
-  hosts.remove(hostId)
-  secrets.forget(hostId)
+  await deps.links.pause(hostId)
+  try {
+    await task.step('Remove agent', async (step) => {
+      step.detail(host.agent.executable || host.agent.stateDir)
+      if (host.kind === 'local') await removeLocal(deps.local, host, task.signal)
+      else await removeSsh(deps, host, task)
+    })
+  } catch (error) {
+    deps.links.add(hostId)
+    throw error
+  }
+  return { resultId: hostId }
 }
 
 async function removeSsh(
