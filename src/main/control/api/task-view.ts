@@ -44,8 +44,9 @@ function kindOf(question: Question) {
   switch (question.kind) {
     case 'host_key': {
       const { host, keyType, fingerprint, known } = question
-      const since = known ? { knownFingerprint: known.fingerprint, knownSince: timestampFromDate(known.since) } : {}
-      return { case: 'hostKey' as const, value: { host, keyType, fingerprint, ...since } }
+      const since = known?.since ? { knownSince: timestampFromDate(new Date(known.since)) } : {}
+      const before = known ? { knownFingerprint: known.fingerprint, ...since } : {}
+      return { case: 'hostKey' as const, value: { host, keyType, fingerprint, ...before } }
     }
     case 'secret':
       return {

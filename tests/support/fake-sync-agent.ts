@@ -1,0 +1,177 @@
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http2 from 'node:http2'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { systemClock } from '../../src/ipc/base/clock.ts'
+import { AgentService } from '../../src/ipc/gen/eitri/agent/v1/agent_pb.js'
+import {
+  type Attach,
+  type HelloSchema,
+  type ReportSchema,
+  type Snapshot,
+  type SyncRequest,
+  SyncResponseSchema,
+} from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { helloMessage } from '../../src/ipc/hello-message.ts'
+import { AGENT_PROTOCOL, LIMITS } from '../../src/ipc/units.ts'
+import { type AgentLink, openAgentLink } from '../../src/main/control/hosts/agent-link.ts'
+
+type Response = MessageInitShape<typeof SyncResponseSchema>
+
+/** The Sync side of an agent on a unix socket, over real HTTP/2; the test says what it reports. */
+export class FakeSyncAgent {
+  readonly dir = mkdtempSync(join(tmpdir(), 'eitri-sync-'))
+  readonly socketPath = join(this.dir, 'agent.sock')
+  readonly attaches: Attach[] = []
+  readonly snapshots: Snapshot[] = []
+  hostId = 'f'.repeat(32)
+  /** Overrides parts of Hello: how an impostor looks. */
+  hello: MessageInitShape<typeof HelloSchema> = {}
+  /** Ends the session at Attach instead of saying Hello. */
+  refuseWith: { code: string; detail?: string; controllerName?: string } | undefined
+  /** Stops reading requests after Attach, as an agent that hangs does. */
+  deaf = false
+  /** Never answers Attach. */
+  mute = false
+  signWith: KeyObject
+  readonly #key = generateKeyPairSync('ed25519')
+  readonly #server: http2.Http2Server
+  readonly #sessions = new Set<http2.ServerHttp2Session>()
+  readonly #out = new Set<(response: Response | undefined) => void>()
+
+  constructor() {
+    this.signWith = this.#key.privateKey
+    this.#server = http2.createServer(
+      connectNodeAdapter({
+        readMaxBytes: LIMITS.agentMessageBytes,
+        routes: (router) => {
+          router.rpc(AgentService.method.sync, (requests, { signal }) => this.#sync(requests, signal))
+        },
+      }),
+    )
+    this.#server.on('session', (session) => {
+      this.#sessions.add(session)
+      session.on('close', () => this.#sessions.delete(session))
+    })
+  }
+
+  static async start(): Promise<FakeSyncAgent> {
+    const agent = new FakeSyncAgent()
+    await new Promise<void>((resolve) => agent.#server.listen(agent.socketPath, resolve))
+    return agent
+  }
+
+  /** Raw ed25519 key, base64, as a host row pins it. */
+  get identityPublicKey(): string {
+    return this.#rawKey().toString('base64')
+  }
+
+  /** Sessions attached now. */
+  get attached(): number {
+    return this.#out.size
+  }
+
+  /** A connection as a host link would open it. */
+  connect(hostKeyFingerprint = ''): AgentLink {
+    const duplex = net.connect(this.socketPath)
+    return openAgentLink({
+      duplex,
+      carrier: 'unix',
+      host: 'test-host',
+      hostKeyFingerprint,
+      rxBytes: () => duplex.bytesRead,
+      clock: systemClock,
+      onClose: () => duplex.destroy(),
+    })
+  }
+
+  report(value: MessageInitShape<typeof ReportSchema>): void {
+    for (const send of this.#out) send({ message: { case: 'report', value } })
+  }
+
+  end(code: string): void {
+    for (const send of this.#out) send({ message: { case: 'end', value: { code } } })
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const session of this.#sessions) session.destroy()
+  }
+
+  async stop(): Promise<void> {
+    this.cut()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+
+  async *#sync(requests: AsyncIterable<SyncRequest>, signal: AbortSignal) {
+    const iterator = requests[Symbol.asyncIterator]()
+    const first = await iterator.next()
+    if (first.done || first.value.message.case !== 'attach') throw new Error('first frame must be Attach')
+    const attach = first.value.message.value
+    this.attaches.push(attach)
+    if (this.refuseWith) {
+      yield create(SyncResponseSchema, { message: { case: 'end', value: this.refuseWith } })
+      return
+    }
+    if (this.mute) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    const queue: (Response | undefined)[] = []
+    let wake = () => {}
+    const send = (response: Response | undefined) => {
+      queue.push(response)
+      wake()
+    }
+    this.#out.add(send)
+    signal.addEventListener('abort', () => send(undefined), { once: true })
+    if (!this.deaf) void this.#read(iterator)
+    try {
+      yield create(SyncResponseSchema, { message: { case: 'hello', value: this.#helloFor(attach) } })
+      for (;;) {
+        if (queue.length === 0)
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        const next = queue.shift()
+        if (!next) return
+        yield create(SyncResponseSchema, next)
+        if (next.message?.case === 'end') return
+      }
+    } finally {
+      this.#out.delete(send)
+    }
+  }
+
+  async #read(requests: AsyncIterator<SyncRequest>): Promise<void> {
+    try {
+      for (;;) {
+        const { done, value } = await requests.next()
+        if (done) return
+        if (value.message.case === 'snapshot') this.snapshots.push(value.message.value)
+      }
+    } catch {
+      // The connection ended.
+    }
+  }
+
+  #helloFor(attach: Attach): MessageInitShape<typeof HelloSchema> {
+    return {
+      protocolVersion: AGENT_PROTOCOL,
+      hostId: this.hostId,
+      agentVersion: '0.1.0',
+      identityPublicKey: this.#rawKey(),
+      signature: sign(null, helloMessage(attach.nonce, this.hostId, AGENT_PROTOCOL), this.signWith),
+      sessionId: randomUUID(),
+      provisioner: 'qemu',
+      bootId: 'boot-1',
+      ...this.hello,
+    }
+  }
+
+  #rawKey(): Buffer {
+    return this.#key.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  }
+}

@@ -1,0 +1,212 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import type { LogFields } from '../../../../../src/ipc/base/log.ts'
+import { Fault } from '../../../../../src/ipc/faults.ts'
+import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import { Registry } from '../../../../../src/main/control/sync/registry.ts'
+import { ReportApplier } from '../../../../../src/main/control/sync/report-applier.ts'
+import { ManualClock } from '../a-clock.ts'
+import { aHost, anId, anImage, aStore, aVm, faultOf } from '../a-store.ts'
+
+type Report = MessageInitShape<typeof ReportSchema>
+
+function anApplier() {
+  const stores = aStore()
+  const registry = new Registry()
+  const host = stores.hosts.create(aHost())
+  const writes: string[] = []
+  const logged: { event: string; fields: LogFields | undefined }[] = []
+  let failing: Fault | undefined
+  const counted = {
+    find: (id: string) => stores.vms.find(id),
+    setStatus: (...args: Parameters<typeof stores.vms.setStatus>) => {
+      writes.push('status')
+      if (failing) throw failing
+      return stores.vms.setStatus(...args)
+    },
+    setNetworkIp: (...args: Parameters<typeof stores.vms.setNetworkIp>) => {
+      writes.push('network-ip')
+      stores.vms.setNetworkIp(...args)
+    },
+    setHostPublicKey: (...args: Parameters<typeof stores.vms.setHostPublicKey>) => {
+      writes.push('host-key')
+      stores.vms.setHostPublicKey(...args)
+    },
+    reap: (...args: Parameters<typeof stores.vms.reap>) => stores.vms.reap(...args),
+  }
+  const log = (event: string, fields?: LogFields) => logged.push({ event, fields })
+  const make = () =>
+    new ReportApplier({
+      registry,
+      hosts: {
+        find: (id) => stores.hosts.find(id),
+        setTold: (id, told) => {
+          writes.push('told')
+          stores.hosts.setTold(id, told)
+        },
+      },
+      vms: counted,
+      images: stores.images,
+      push: { want() {} },
+      clock: new ManualClock(),
+      log: { info: log, warn: log, error: log },
+    })
+  const session = { hostId: host.id, sessionId: 's', hello: create(HelloSchema) } as ActiveSession
+  registry.sessionStarted(session)
+  let applier = make()
+  return {
+    ...stores,
+    registry,
+    host,
+    session,
+    writes,
+    logged,
+    apply: (report: Report, as = session) => applier.apply(as, create(ReportSchema, report)),
+    restart: () => {
+      applier = make()
+    },
+    failWrites: (fault: Fault | undefined) => {
+      failing = fault
+    },
+  }
+}
+
+const ready = (vmId: string, more: object = {}) => ({ vmId, phase: 'ready', power: 'running', ...more })
+
+describe('report applier', () => {
+  it('T27: repeated identical reports write nothing durable, not even after a restart', () => {
+    const { vms, host, writes, apply, restart, db } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    const report: Report = {
+      vms: [ready(vm.id, { ip: '10.0.0.9', networkIp: '192.0.2.7', hostPublicKey: 'ssh-ed25519 AAAA' })],
+      guestCidr: '10.77.0.0/24',
+      hostUplinkAddr: '192.0.2.1',
+      capacity: { vcpus: 8, memMb: 1n, diskGb: 1n },
+    }
+    apply(report)
+    expect(writes.splice(0).sort()).toEqual(['host-key', 'network-ip', 'status', 'told'])
+    apply(report)
+    expect(writes).toEqual([])
+    restart()
+    const commits: unknown[] = []
+    db.onCommit((changes) => commits.push(changes))
+    apply(report)
+    expect(writes).not.toContain('status')
+    expect(commits).toEqual([])
+  })
+
+  it('TRK-02: only ready and failed are durable, other phases live in the registry', () => {
+    const { vms, host, registry, writes, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    apply({ vms: [{ vmId: vm.id, phase: 'creating', detail: 'downloading image' }] })
+    apply({ vms: [{ vmId: vm.id }] })
+    expect(writes).not.toContain('status')
+    apply({ vms: [{ vmId: vm.id, phase: 'creating', detail: 'booting' }] })
+    expect(registry.live(host.id).vms?.get(vm.id)?.detail).toBe('booting')
+  })
+
+  it('TRK-04: a refused write is tried again by the next report', () => {
+    const { vms, host, logged, apply, failWrites } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    failWrites(new Fault('store/unavailable', 'transient', { detail: 'disk full' }))
+    apply({ vms: [ready(vm.id)] })
+    expect(vms.find(vm.id)?.status).toBe('')
+    expect(logged.find((l) => l.event === 'report.vm')?.fields).toMatchObject({ vm: vm.id, code: 'store/unavailable' })
+    failWrites(undefined)
+    apply({ vms: [ready(vm.id)] })
+    expect(vms.find(vm.id)?.status).toBe('ready')
+  })
+
+  it('T28: an unusable address does not stand in the way of a later good one', () => {
+    const { vms, host, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    apply({ vms: [ready(vm.id, { ip: 'not-an-address' })] })
+    expect(vms.find(vm.id)?.assignedIp).toBe('')
+    apply({ vms: [ready(vm.id, { ip: '10.0.0.9' })] })
+    apply({ vms: [ready(vm.id, { ip: '' })] })
+    expect(vms.find(vm.id)?.assignedIp).toBe('10.0.0.9')
+  })
+
+  it('TRK-08: the operator network address is kept in every phase', () => {
+    const { vms, host, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    apply({ vms: [{ vmId: vm.id, phase: 'creating', networkIp: '192.0.2.7' }] })
+    apply({ vms: [{ vmId: vm.id, phase: 'creating', networkIp: '' }] })
+    expect(vms.find(vm.id)?.networkIp).toBe('192.0.2.7')
+  })
+
+  it('TRK-11: an address nobody told clears nothing on the host row', () => {
+    const { hosts, host, apply } = anApplier()
+    apply({ guestCidr: '10.77.0.0/24', hostUplinkAddr: '192.0.2.1', capacity: { vcpus: 8, memMb: 9n, diskGb: 10n } })
+    apply({})
+    expect(hosts.get(host.id)).toMatchObject({
+      guestCidr: '10.77.0.0/24',
+      uplinkAddress: '192.0.2.1',
+      capacity: { vcpus: 8, memMb: 9, diskGb: 10 },
+    })
+  })
+
+  it('TRK-10: a failing VM leaves the others of the report alone', () => {
+    const { vms, host, apply, logged } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    apply({ vms: [ready(anId()), ready(vm.id)] })
+    expect(vms.find(vm.id)?.status).toBe('ready')
+    expect(logged.map((l) => l.event)).toContain('report.vm')
+  })
+
+  it('T04: destroyed VMs are forgotten, audited and poked for once, and acks of live ones do nothing', () => {
+    const { vms, host, audit, apply, db } = anApplier()
+    const [dead, live] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    vms.edit(dead.id, 'vm.delete', { deletedAt: new Date(), graceS: 0 })
+    let pokes = 0
+    db.onCommit((changes) => {
+      if (changes.some((c) => c.noun === 'desired')) pokes++
+    })
+    apply({ destroyed: [dead.id, live.id] })
+    apply({ destroyed: [dead.id, live.id] })
+    expect([vms.find(dead.id), vms.find(live.id)?.id, pokes]).toEqual([undefined, live.id, 1])
+    expect(audit.list({ vmId: dead.id, limit: 1 })[0]?.action).toBe('vm.reap')
+  })
+
+  it("TRK-18: a host cannot touch another host's VM by naming it", () => {
+    const { hosts, vms, apply } = anApplier()
+    const other = hosts.create(aHost())
+    const vm = vms.create(aVm(other.id))
+    vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 0 })
+    const before = vms.find(vm.id)
+    apply({ vms: [ready(vm.id, { ip: '10.0.0.9', networkIp: '10.0.0.8', hostPublicKey: 'k' })], destroyed: [vm.id] })
+    expect(vms.find(vm.id)).toEqual(before)
+  })
+
+  it('T22: a late report of a superseded session is dropped', () => {
+    const { vms, host, registry, session, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted({ ...session, sessionId: 'newer' })
+    apply({ vms: [ready(vm.id)] }, session)
+    expect(vms.find(vm.id)?.status).toBe('')
+    expect(registry.live(host.id).report).toBeUndefined()
+  })
+
+  it('FEN-03: an agent ahead of this store is logged with both epochs', () => {
+    const { apply, logged, host } = anApplier()
+    apply({ lastSeenEpoch: 99n })
+    expect(logged.find((l) => l.event === 'report.epoch')?.fields).toMatchObject({
+      epoch: host.epoch,
+      agentEpoch: 99n,
+    })
+  })
+
+  it('learns the size of an image from a host that has it whole', () => {
+    const { images, apply } = anApplier()
+    const image = images.create(anImage())
+    apply({ images: [{ sha256: image.sha256, sizeBytes: 1234n }] })
+    expect(images.resolve(image.id).sizeBytes).toBe(1234)
+  })
+
+  it('T24: a report of a host that left the fleet ends its session', () => {
+    const { hosts, host, apply } = anApplier()
+    hosts.remove(host.id)
+    expect(faultOf(() => apply({})).code).toBe('host/not-found')
+  })
+})
