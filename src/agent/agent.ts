@@ -62,6 +62,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     await emptyTrash(layout)
     const identity = await Identity.load(layout.identity, clock.now)
     const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps })
+    // Takes seconds where KVM is broken: begun now, so that the first create finds it done.
+    void facts.acceleration().catch(() => {})
     const images = await ImageCache.open(layout.images, { fetch })
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { stderr, stdin, stdout } from 'node:process'
 import { Command, InvalidArgumentError } from 'commander'
@@ -8,12 +6,11 @@ import { faultLine } from '../ipc/fault-text.ts'
 import { asFault } from '../ipc/faults.ts'
 import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
-import { defaultPlaces } from './platform.ts'
+import { addInstallCommands } from './install/commands.ts'
+import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
 
-/** Group whose members may steer a root agent. */
-const STEERING_GROUP = 'eitri'
 const EXIT_FAILED = 1
 const EXIT_NOT_RUNNING = 3
 
@@ -26,8 +23,8 @@ interface ServeFlags {
   maxDiskGb?: number
 }
 
-const uid = process.getuid?.() ?? 0
-const places = defaultPlaces({ uid, home: homedir(), env: process.env })
+const login = currentLogin()
+const places = agentPlaces(login)
 
 const program = new Command('eitri-agent').description('The agent of one Eitri host').helpCommand(false)
 
@@ -35,7 +32,7 @@ program
   .command('serve')
   .description('run the agent until it is told to end; VMs outlive it')
   .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
-  .option('--socket <path>', 'unix socket to listen on', places.socketPath)
+  .option('--socket <path>', 'unix socket to listen on', places.socket)
   .option('--backend <name>', 'hypervisor backend', '')
   .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
   .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
@@ -55,7 +52,7 @@ program
   .command('status')
   .description('ask the running agent')
   .option('--json', 'one JSON document')
-  .option('--socket <path>', 'unix socket it listens on', places.socketPath)
+  .option('--socket <path>', 'unix socket it listens on', places.socket)
   .action(async ({ json, socket }: { json?: boolean; socket: string }) => {
     const answer = await askStatus(socket)
     const text = json ? JSON.stringify(statusJson(socket, answer)) : statusText(socket, answer)
@@ -67,22 +64,22 @@ program
   .command('rpc')
   .description('bridge stdin and stdout to the agent')
   .requiredOption('--stdio', 'the only way there is')
-  .option('--socket <path>', 'unix socket it listens on', places.socketPath)
+  .option('--socket <path>', 'unix socket it listens on', places.socket)
   .action(async ({ socket }: { socket: string }) => {
     process.exitCode = await bridgeStdio({ socketPath: socket, stdin, stdout, stderr })
   })
+
+addInstallCommands(program)
 
 async function serve(flags: ServeFlags): Promise<void> {
   // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.
   process.umask(0o077)
   const log = lineLog((line) => process.stderr.write(line))
-  const gid = uid === 0 ? groupId(STEERING_GROUP) : undefined
   const { maxVcpus, maxMemMb, maxDiskGb } = flags
   const agent = await startAgent({
     stateDir: resolve(flags.stateDir),
     socketPath: resolve(flags.socket),
-    socketMode: gid === undefined ? 0o600 : 0o660,
-    ...(gid === undefined ? {} : { socketGid: gid }),
+    ...socketAccess(login),
     backend: flags.backend,
     caps: {
       ...(maxVcpus === undefined ? {} : { vcpus: maxVcpus }),
@@ -94,14 +91,6 @@ async function serve(flags: ServeFlags): Promise<void> {
   const end = () => void agent.close().then(() => process.exit(0), fail)
   process.once('SIGTERM', end)
   process.once('SIGINT', end)
-}
-
-function groupId(name: string): number | undefined {
-  const line = readFileSync('/etc/group', 'utf8')
-    .split('\n')
-    .find((l) => l.startsWith(`${name}:`))
-  const gid = Number(line?.split(':')[2])
-  return Number.isInteger(gid) ? gid : undefined
 }
 
 function count(text: string): number {

@@ -1,26 +1,6 @@
-import { join } from 'node:path'
 import { Fault } from '../ipc/faults.ts'
 import type { Backend } from './backends/backend.ts'
 import { QEMU, QemuBackend, type QemuDeps } from './backends/qemu/qemu-backend.ts'
-
-/** Where an agent keeps its state and listens when nobody says otherwise. */
-export interface AgentPlaces {
-  stateDir: string
-  socketPath: string
-}
-
-export interface Person {
-  uid: number
-  home: string
-  env: Readonly<Record<string, string | undefined>>
-}
-
-/** Root keeps its state where services do; everybody else in their own home. */
-export function defaultPlaces({ uid, home, env }: Person): AgentPlaces {
-  if (uid === 0) return { stateDir: '/var/lib/eitri', socketPath: '/run/eitri/agent.sock' }
-  const stateDir = join(env['XDG_STATE_HOME'] || join(home, '.local', 'state'), 'eitri')
-  return { stateDir, socketPath: join(stateDir, 'run', 'agent.sock') }
-}
 
 /** The hypervisor program the facts look for. */
 export const hypervisorProgram = QEMU

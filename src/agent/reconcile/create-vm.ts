@@ -188,7 +188,7 @@ async function failCreate(deps: PassDeps, record: VmRecord, error: unknown, sign
     : isPermanent(error)
       ? MAX_CREATE_ATTEMPTS
       : record.createAttempts
-  deps.log.warn('vm.create-failed', { vm: record.spec.vmId, attempts: createAttempts, error: describe(error) })
+  deps.log.warn('vm.create-failed', { vm: record.spec.vmId, attempts: createAttempts, error: messageOf(error) })
   const failed = { ...record, createAttempts, lastError: sentence(fault, record.spec.name), lastReason: fault.code }
   await deps.records.save(failed)
   return rowResult(failed, {
@@ -208,4 +208,4 @@ function progressOf(step: Step, bytes?: Pick<ProgressPart, 'doneBytes' | 'totalB
   }
 }
 
-const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)

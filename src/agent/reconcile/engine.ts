@@ -199,7 +199,7 @@ export class Engine {
   /** An ack needs a finished look that found nothing: a create still at work may be about to write a record. */
   #isGone(vmId: string): boolean {
     const worker = this.#workers.get(vmId)
-    return worker !== undefined && worker.idle && worker.result?.gone === true
+    return worker?.idle === true && worker.result?.gone === true
   }
 
   #shown(vmId: string): boolean {

@@ -51,7 +51,7 @@ export function fleetScript(ssh: SeedSsh): string {
   return [
     '#!/bin/sh',
     '# Settings every VM of the fleet has, whatever its user-data says.',
-    'put() { mkdir -p "${1%/*}" && cat > "$1.new" && chmod 0644 "$1.new" && mv "$1.new" "$1"; }',
+    'put() { mkdir -p "$(dirname "$1")" && cat > "$1.new" && chmod 0644 "$1.new" && mv "$1.new" "$1"; }',
     ...(ssh.userCas.length > 0 ? put(USER_CA_FILE, ssh.userCas) : []),
     ...(dropIn.length > 0 ? put(SSHD_DROP_IN, dropIn) : []),
     '# After a host suspend the clock is off by hours: step it whenever it is, not only at boot.',

@@ -102,11 +102,11 @@ export class QmpClient {
 
   #take(line: string): void {
     const message = parseLine(line)
-    if (!message) return this.close()
-    if (message.QMP !== undefined) return this.#greeting.resolve()
-    if (message.event !== undefined) return this.#onEvent({ event: message.event, data: message.data ?? {} })
-    const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id)
-    if (message.error) waiting?.reject(failed(message.error.desc))
+    const waiting = this.#waiting.get(message?.id ?? 0)
+    if (!message) this.close()
+    else if (message.QMP !== undefined) this.#greeting.resolve()
+    else if (message.event !== undefined) this.#onEvent({ event: message.event, data: message.data ?? {} })
+    else if (message.error) waiting?.reject(failed(message.error.desc))
     else waiting?.resolve(message.return)
   }
 

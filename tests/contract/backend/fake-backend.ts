@@ -1,0 +1,125 @@
+import { writeFile } from 'node:fs/promises'
+import type {
+  Backend,
+  Booted,
+  BootRequest,
+  Capabilities,
+  RunningVm,
+  StopOptions,
+} from '../../../src/agent/backends/backend.ts'
+import type { BootImage } from '../../../src/agent/images/image-cache.ts'
+import type { VmLayout } from '../../../src/agent/records/layout.ts'
+import { Fault } from '../../../src/ipc/faults.ts'
+import type { VmSpec } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { GiB } from '../../../src/ipc/units.ts'
+
+type Action = 'preflight' | 'prepareRootDisk' | 'boot' | 'shutdown' | 'destroy'
+
+/** Guests in memory. Everything done is in `calls`; `fail` and `hold` make the next of an action fail or wait. */
+export class FakeBackend implements Backend {
+  readonly name = 'fake'
+  readonly capabilities: Capabilities = { detached: true, suspend: false, liveForward: false }
+  readonly calls: string[] = []
+  readonly guests = new Map<string, RunningVm>()
+  readonly addresses = new Map<string, string>()
+  readonly networkAddresses = new Map<string, string>()
+  /** Guests in it do not answer the power button. */
+  readonly deaf = new Set<string>()
+  reason = ''
+  trouble = ''
+  readonly #failures = new Map<Action, unknown[]>()
+  readonly #holds = new Map<Action, Promise<void>>()
+  readonly #listeners = new Set<(vmId: string) => void>()
+
+  /** The next `times` calls of the action throw. */
+  fail(action: Action, error: unknown, times = 1): void {
+    this.#failures.set(action, Array(times).fill(error))
+  }
+
+  /** Calls of the action wait for the returned release. */
+  hold(action: Action): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#holds.set(action, promise)
+    return () => {
+      this.#holds.delete(action)
+      resolve()
+    }
+  }
+
+  /** The guest ends by itself. */
+  crash(vmId: string, reason = ''): void {
+    this.guests.delete(vmId)
+    this.reason = reason
+    for (const fn of this.#listeners) fn(vmId)
+  }
+
+  async preflight(signal: AbortSignal): Promise<void> {
+    await this.#do('preflight', '', signal)
+  }
+
+  async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
+    await this.#do('prepareRootDisk', vm.id, signal)
+    if (image.kind === 'disk' && image.virtualBytes > spec.diskGb * GiB)
+      throw new Fault('image/too-big-for-disk', 'permanent', { needed: 'more', disk: `${spec.diskGb} GiB` })
+    await writeFile(vm.disk, `disk of ${vm.id}`)
+  }
+
+  async boot({ vm, machine }: BootRequest, signal: AbortSignal): Promise<Booted> {
+    const known = this.guests.get(vm.id)
+    if (known) return { ...known, machine: machine || 'fake-1' }
+    await this.#do('boot', vm.id, signal)
+    const running = { acceleration: 'tcg', startedAt: new Date(0) }
+    this.guests.set(vm.id, running)
+    return { ...running, machine: machine || 'fake-1' }
+  }
+
+  async shutdown(vm: VmLayout, { graceMs, hurry }: StopOptions, signal: AbortSignal): Promise<void> {
+    await this.#do('shutdown', `${vm.id} ${graceMs}`, signal)
+    if (graceMs > 0 && this.deaf.has(vm.id) && !hurry.aborted)
+      await new Promise<void>((resolve, reject) => {
+        hurry.addEventListener('abort', () => resolve(), { once: true })
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+    this.guests.delete(vm.id)
+  }
+
+  async destroy(vm: VmLayout): Promise<void> {
+    await this.#do('destroy', vm.id)
+    this.guests.delete(vm.id)
+  }
+
+  async running(vm: VmLayout): Promise<RunningVm | undefined> {
+    return this.guests.get(vm.id)
+  }
+  async failureReason(): Promise<string> {
+    return this.reason
+  }
+  complaint(): string {
+    return this.trouble
+  }
+  async address(vm: VmLayout): Promise<string> {
+    return this.addresses.get(vm.id) ?? ''
+  }
+  async networkAddress(vm: VmLayout): Promise<string> {
+    return this.networkAddresses.get(vm.id) ?? ''
+  }
+  onExit(fn: (vmId: string) => void): () => void {
+    this.#listeners.add(fn)
+    return () => this.#listeners.delete(fn)
+  }
+  async close(): Promise<void> {}
+
+  async #do(action: Action, what: string, signal?: AbortSignal): Promise<void> {
+    this.calls.push(`${action} ${what}`.trim())
+    const hold = this.#holds.get(action)
+    if (hold && signal)
+      await Promise.race([
+        hold,
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+      ])
+    else await hold
+    signal?.throwIfAborted()
+    const error = this.#failures.get(action)?.shift()
+    if (error !== undefined) throw error
+  }
+}

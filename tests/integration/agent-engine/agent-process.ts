@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, toBinary } from '@bufbuild/protobuf'
+import {
+  DesiredStateSchema,
+  type Report,
+  SnapshotSchema,
+  SyncRequestSchema,
+} from '../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { VmSpec } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { attached, ConsoleStream, type WireClient, wireClient } from '../../support/agent-wire.ts'
+
+/** A real agent process whose state directory is deeper than a socket address can hold. */
+export class AgentProcess implements AsyncDisposable {
+  readonly dir = mkdtempSync(join(tmpdir(), 'eitri-agent-'))
+  readonly stateDir = join(this.dir, 'deep'.repeat(20), 'state')
+  readonly socketPath = join(this.dir, 'run', 'agent.sock')
+  #child: ChildProcess | undefined
+  stderr = ''
+
+  async start(): Promise<void> {
+    const entry = new URL('../../../src/agent/index.ts', import.meta.url).pathname
+    const args = [entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    const started = Promise.withResolvers<void>()
+    child.stderr.on('data', (text: Buffer) => {
+      this.stderr += text
+      if (text.includes('"agent.started"')) started.resolve()
+    })
+    child.once('exit', () => started.reject(new Error(`the agent ended: ${this.stderr}`)))
+    await started.promise
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    await exit
+  }
+
+  /** Pids of hypervisors working in this agent's state directory. */
+  hypervisors(): number[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => cwdOf(pid).startsWith(this.stateDir))
+      .map(Number)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGTERM')
+    for (const pid of this.hypervisors()) process.kill(pid, 'SIGKILL')
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+}
+
+function cwdOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('qemu') ? readlinkSync(`/proc/${pid}/cwd`) : ''
+  } catch {
+    return ''
+  }
+}
+
+/** One attached session that sends snapshots and waits for reports. */
+export class Session implements Disposable {
+  readonly #link: WireClient
+  readonly #attached: Awaited<ReturnType<typeof attached>>
+
+  private constructor(link: WireClient, session: Awaited<ReturnType<typeof attached>>) {
+    this.#link = link
+    this.#attached = session
+  }
+
+  static async open(socketPath: string): Promise<Session> {
+    const link = wireClient(socketPath)
+    return new Session(link, await attached(link.client))
+  }
+
+  want(epoch: bigint, vms: VmSpec[]): void {
+    const state = create(DesiredStateSchema, { vms })
+    const contentSha256 = createHash('sha256').update(toBinary(DesiredStateSchema, state)).digest()
+    const value = create(SnapshotSchema, { epoch, contentSha256, state })
+    this.#attached.sync.requests.push(create(SyncRequestSchema, { message: { case: 'snapshot', value } }))
+  }
+
+  async report(want: (report: Report) => boolean): Promise<Report> {
+    return await this.#attached.sync.until('report', want)
+  }
+
+  async push(image: Uint8Array, sha256: string): Promise<bigint> {
+    const { sessionId } = this.#attached
+    const { haveBytes } = await this.#link.client.statImage({ sessionId, sha256 })
+    const start = { sessionId, sha256, sizeBytes: BigInt(image.length), offset: haveBytes }
+    const chunk = image.subarray(Number(haveBytes))
+    const answer = await this.#link.client.putImage(
+      (async function* () {
+        yield { message: { case: 'start' as const, value: start } }
+        yield { message: { case: 'chunk' as const, value: chunk } }
+      })(),
+    )
+    return answer.haveBytes
+  }
+
+  /** Reads a VM's console from its first byte until `text` came `times` times; types `input` first. */
+  async console(vmId: string, text: string, times: number, input = ''): Promise<string> {
+    const stream = new ConsoleStream(this.#link.client, { sessionId: this.#attached.sessionId, vmId, fromOffset: 0n })
+    if (input !== '') stream.type(Buffer.from(input))
+    let seen = ''
+    while (seen.split(text).length <= times) {
+      const message = await stream.next()
+      if (message === undefined) throw new Error(`the console ended after ${JSON.stringify(seen)}`)
+      if (message.case === 'data') seen += Buffer.from(message.value.data).toString('latin1')
+    }
+    stream.requests.end()
+    return seen
+  }
+
+  [Symbol.dispose](): void {
+    this.#link[Symbol.dispose]()
+  }
+}
