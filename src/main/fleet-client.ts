@@ -1,6 +1,9 @@
-import { type Client, createClient } from '@connectrpc/connect'
+import { type Client, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
+import { fromConnectError } from '../ipc/fault-wire.ts'
+import { asFault, Fault, findFault } from '../ipc/faults.ts'
 import { AuditService } from '../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { FaultSchema } from '../ipc/gen/eitri/fleet/v1/fault_pb.js'
 import { FleetService } from '../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../ipc/gen/eitri/fleet/v1/image_pb.js'
@@ -39,4 +42,14 @@ export function fleetClient(socketPath: string): FleetClient {
     tasks: createClient(TaskService, transport),
     audit: createClient(AuditService, transport),
   }
+}
+
+/** What a call failed of: the control plane's own fault, or app/not-running when the socket is not there or broke. */
+export function fleetFault(error: unknown, socketPath: string): Fault {
+  if (!(error instanceof ConnectError) || findFault(error)) return asFault(error)
+  if (error.findDetails(FaultSchema).length === 0 && error.cause instanceof Error && 'code' in error.cause)
+    return new Fault('app/not-running', 'transient', { socket: socketPath }, { cause: error })
+  const fault = fromConnectError(error)
+  if (fault.code !== 'app/not-running') return fault
+  return new Fault(fault.code, fault.disposition, { ...fault.params, socket: socketPath }, { cause: error })
 }

@@ -1,7 +1,6 @@
-import { ConnectError } from '@connectrpc/connect'
-import { faultLine } from '../../ipc/fault-text.ts'
-import { fromConnectError } from '../../ipc/fault-wire.ts'
-import { asFault, Fault, type FaultCode, findFault } from '../../ipc/faults.ts'
+import { faultText, printable } from '../../ipc/fault-text.ts'
+import { Fault, type FaultCode, findFault } from '../../ipc/faults.ts'
+import { fleetFault } from '../fleet-client.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, notPossible: 3, timedOut: 4 } as const
 
@@ -29,13 +28,14 @@ export function faultOf(error: unknown, signal: AbortSignal, socketPath: string)
     const why = findFault(signal.reason)
     if (why) return why
   }
-  const fault = error instanceof ConnectError ? fromConnectError(error) : asFault(error)
-  if (fault.code !== 'app/not-running' || fault.params['socket']) return fault
-  return new Fault(fault.code, fault.disposition, { ...fault.params, socket: socketPath }, { cause: fault })
+  return fleetFault(error, socketPath)
 }
 
-/** The one line a failed command says on stderr. */
-export const reasonLine = (fault: Fault): string => faultLine(fault.code, fault.params)
+/** The one line a failed command says on stderr; `said` is the host's own sentence for what happened. */
+export function reasonLine({ code, params }: Fault): string {
+  const { what, effect, next } = faultText(code, params)
+  return [printable(params['said'] ?? '') || what, effect, next].filter((part) => part !== '').join(' ')
+}
 
 export const invalid = (field: string, value: string, problem: string): Fault =>
   new Fault('input/invalid', 'permanent', { field, value, problem })

@@ -1,4 +1,3 @@
-import { printable } from '../../ipc/fault-text.ts'
 import { FAULT_CODES, Fault, type FaultCode } from '../../ipc/faults.ts'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { WAIT_STATES, type WaitState } from '../../ipc/lifecycle.ts'
@@ -62,6 +61,7 @@ function failure(vm: Vm): Fault {
   return new Fault(known ?? 'vm/create-failed', 'permanent', {
     vm: vm.name,
     host: vm.hostName,
-    detail: printable(vm.detail),
+    image: vm.imageName,
+    said: vm.detail,
   })
 }

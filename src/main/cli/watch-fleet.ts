@@ -1,11 +1,10 @@
 import { fullJitterMs } from '../../ipc/base/backoff.ts'
 import { systemClock } from '../../ipc/base/clock.ts'
-import { fromConnectError } from '../../ipc/fault-wire.ts'
 import type { WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import type { FleetClient } from '../fleet-client.ts'
+import { type FleetClient, fleetFault } from '../fleet-client.ts'
 
 /** The fleet as last pushed. */
 export interface FleetView {
@@ -27,7 +26,7 @@ export async function* watchFleet(fleet: FleetClient, signal: AbortSignal): Asyn
         yield view
       }
     } catch (error) {
-      const fault = fromConnectError(error)
+      const fault = fleetFault(error, fleet.socketPath)
       if (!seen || signal.aborted || fault.disposition !== 'transient') throw fault
     }
     await systemClock.sleep(fullJitterMs(attempt, { floorMs: 100, capMs: 2_000 }), signal)
