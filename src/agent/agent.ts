@@ -62,6 +62,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     await emptyTrash(layout)
     const identity = await Identity.load(layout.identity, clock.now)
     const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps })
+    void facts.acceleration()
     // Takes seconds where KVM is broken: begun now, so that the first create finds it done.
     void facts.acceleration().catch(() => {})
     const images = await ImageCache.open(layout.images, { fetch })

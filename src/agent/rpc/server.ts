@@ -116,7 +116,7 @@ function trackSessions(server: Http2Server, { pingMs, log }: RpcServerOptions): 
     }
     open.add(session)
     session.setLocalWindowSize(SESSION_WINDOW_BYTES)
-    session.on('error', (error) => log.warn('rpc.session-error', { error: error.message }))
+    session.on('error', (error) => log.info('rpc.session-lost', { error: error.message }))
     session.once('close', () => open.delete(session))
     const socket = session.socket
     watchSession(session, () => socket.bytesRead, pingMs)

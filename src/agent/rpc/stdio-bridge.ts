@@ -10,9 +10,9 @@ export const EXIT_NO_AGENT = 3
 
 export interface StdioBridge {
   socketPath: string
-  stdin: Readable
-  stdout: Writable
-  stderr: Writable
+  stdin?: Readable
+  stdout?: Writable
+  stderr?: Writable
 }
 
 const CONNECT_MS = 5_000
@@ -21,7 +21,12 @@ const CONNECT_MS = 5_000
  * The magic line once the agent's socket is connected, then its raw bytes both ways; each direction ends on its own.
  * Resolves with the exit code: 0 when either side closed, EXIT_NO_AGENT with words on stderr and no magic line.
  */
-export async function bridgeStdio({ socketPath, stdin, stdout, stderr }: StdioBridge): Promise<number> {
+export async function bridgeStdio({
+  socketPath,
+  stdin = process.stdin,
+  stdout = process.stdout,
+  stderr = process.stderr,
+}: StdioBridge): Promise<number> {
   const socket = await open(socketPath).catch((error: Error) => error)
   if (socket instanceof Error) {
     stderr.write(`${describeSocketError(socketPath, socketProblem(socket))}\n`)

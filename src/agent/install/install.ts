@@ -1,0 +1,262 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, copyFile, lstat, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Fault } from '../../ipc/faults.ts'
+import { ensureDir, isAbsent, publishFile, removeTree, tempBeside } from '../os/files.ts'
+import { askStatus } from '../status/agent-status.ts'
+import { type HostAccess, mustRun, succeeds } from './host-access.ts'
+import { type StartedBy, writeInstall } from './install-record.ts'
+import { AGENT_GROUP, type AgentPlaces, agentPlaces, groupId } from './places.ts'
+import { type RunningProgram, wrapperScript } from './self.ts'
+import { hasUserManager, service } from './service.ts'
+import { startDetached, stopAgent, waitForAgent } from './start.ts'
+import { supervisorChoices } from './supervisor.ts'
+
+export interface InstallFlags {
+  start?: boolean
+  /** Root installs as a login would, for itself alone. */
+  user?: boolean
+  /** Logins that may steer a root agent. */
+  steerUser?: readonly string[]
+  stateDir?: string
+  socket?: string
+}
+
+export interface InstallInput extends InstallFlags {
+  host: HostAccess
+  program: RunningProgram
+  version: string
+  digest: string
+}
+
+/** `install --json`. */
+export interface Installed {
+  state_dir: string
+  socket: string
+  executable: string
+  started_by: StartedBy
+  runs_as: string
+  version: string
+  digest: string
+  /** Group that may steer; empty = only the login itself. */
+  group: string
+  steer_users: string[]
+  running: boolean
+  did: string[]
+  warnings: string[]
+}
+
+/** Puts this agent in place, or again: idempotent. Raises agent/install-failed; what it newly put there is removed. */
+export async function install(input: InstallInput): Promise<Installed> {
+  const steps = new Steps()
+  try {
+    return await new Installation(input, steps).run()
+  } catch (error) {
+    await steps.undo()
+    if (error instanceof Fault) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    throw new Fault('agent/install-failed', 'permanent', { message }, { cause: error })
+  }
+}
+
+/** What was done, for people, and how to take back what was new. */
+class Steps {
+  readonly did: string[] = []
+  readonly warnings: string[] = []
+  readonly #undo: (() => Promise<unknown>)[] = []
+
+  add(what: string, undo?: () => Promise<unknown>): void {
+    this.did.push(what)
+    if (undo) this.#undo.push(undo)
+  }
+  async undo(): Promise<void> {
+    for (const step of this.#undo.toReversed()) await step().catch(() => {})
+  }
+}
+
+class Installation {
+  readonly #input: InstallInput
+  readonly #host: HostAccess
+  readonly #places: AgentPlaces
+  readonly #root: boolean
+  readonly #steps: Steps
+
+  constructor(input: InstallInput, steps: Steps) {
+    const { host, user = false, stateDir, socket } = input
+    this.#input = input
+    this.#host = host
+    this.#steps = steps
+    this.#root = host.login.uid === 0 && !user
+    this.#places = agentPlaces(host.login, { asUser: user, stateDir, socket, prefix: host.prefix })
+  }
+
+  async run(): Promise<Installed> {
+    const { stateDir, socket, link } = this.#places
+    const { host, version, digest, steerUser = [], start = false } = this.#input
+    await this.#directories()
+    const executable = await this.#executable()
+    await this.#link(executable)
+    const group = this.#root ? await this.#group(steerUser) : ''
+    const started_by = await this.#supervise()
+    const record = { executable: link, version, started_by, runs_as: host.login.name, socket }
+    await writeInstall(stateDir, record)
+    if (start) await this.#start(started_by)
+    return {
+      state_dir: stateDir,
+      socket,
+      executable: link,
+      started_by,
+      runs_as: host.login.name,
+      version,
+      digest,
+      group,
+      steer_users: group === '' ? [] : [...steerUser],
+      running: start || (await askStatus(socket)).running,
+      did: this.#steps.did,
+      warnings: this.#steps.warnings,
+    }
+  }
+
+  async #directories(): Promise<void> {
+    const { stateDir, libDir, link } = this.#places
+    for (const [dir, mode] of [
+      [dirname(link), 0o755],
+      [libDir, 0o755],
+      [stateDir, 0o700],
+    ] as const) {
+      if (await exists(dir)) continue
+      await ensureDir(dir, mode)
+      await chmod(dir, mode)
+      this.#steps.add(`made ${dir}`, () => (dir === dirname(link) ? Promise.resolve() : removeTree(dir)))
+    }
+  }
+
+  /** Copies this program under its version; a running agent keeps its own open file. */
+  async #executable(): Promise<string> {
+    const { program, version } = this.#input
+    const dir = join(this.#places.libDir, version)
+    const target = join(dir, 'eitri-agent')
+    const fresh = !(await exists(dir))
+    await ensureDir(dir, 0o755)
+    await chmod(dir, 0o755)
+    const undo = fresh ? () => removeTree(dir) : undefined
+    if (program.kind === 'executable') await place(target, (temp) => copyFile(program.file, temp))
+    else {
+      const script = program.kind === 'source' ? program.file : join(dir, 'agent.cjs')
+      if (program.kind === 'bundle') await place(script, (temp) => copyFile(program.file, temp))
+      await place(target, (temp) => writeFile(temp, wrapperScript(program.node, script)))
+    }
+    this.#steps.add(`put the agent at ${target}`, undo)
+    return target
+  }
+
+  async #link(executable: string): Promise<void> {
+    const { link } = this.#places
+    const before = await lstat(link).catch(() => undefined)
+    if (before && !before.isSymbolicLink()) throw new Error(`${link} is there already and is not a link`)
+    const temp = `${link}.${randomBytes(6).toString('hex')}.tmp`
+    await symlink(executable, temp)
+    await rename(temp, link)
+    this.#steps.add(`linked ${link}`, before ? undefined : () => rm(link, { force: true }))
+  }
+
+  async #group(steerUsers: readonly string[]): Promise<string> {
+    const host = this.#host
+    const file = join(host.prefix, '/etc/group')
+    const has = async () => groupId(AGENT_GROUP, await readFile(file, 'utf8').catch(() => ''))
+    if ((await has()) === undefined) {
+      const made =
+        (await succeeds(host, 'groupadd', ['--system', AGENT_GROUP]).catch(() => false)) ||
+        (await succeeds(host, 'addgroup', ['-S', AGENT_GROUP]).catch(() => false))
+      if (!made) {
+        this.#steps.warnings.push(`The group ${AGENT_GROUP} could not be made; only root may steer the agent.`)
+        return ''
+      }
+      this.#steps.add(`made the group ${AGENT_GROUP}`, () => mustRun(host, 'groupdel', [AGENT_GROUP]))
+    }
+    for (const login of steerUsers) await this.#addToGroup(login)
+    const socketDir = dirname(this.#places.socket)
+    const gid = await has()
+    if (gid !== undefined && socketDir.endsWith('/eitri') && (await exists(socketDir))) {
+      await chown(socketDir, 0, gid)
+      await chmod(socketDir, 0o750)
+    }
+    return AGENT_GROUP
+  }
+
+  async #addToGroup(login: string): Promise<void> {
+    if (!/^[a-z_][\w.-]{0,31}\$?$/i.test(login)) throw new Error(`"${login}" is not a login name`)
+    if (login === 'root') return
+    const host = this.#host
+    const added =
+      (await succeeds(host, 'usermod', ['-aG', AGENT_GROUP, login]).catch(() => false)) ||
+      (await succeeds(host, 'addgroup', [login, AGENT_GROUP]).catch(() => false))
+    if (!added) throw new Error(`${login} could not be added to the group ${AGENT_GROUP}`)
+    this.#steps.add(`added ${login} to the group ${AGENT_GROUP}; it counts from the next sign-in`)
+  }
+
+  /** The best way to be started again that this host lets us use; the ones before it are named as warnings. */
+  async #supervise(): Promise<StartedBy> {
+    const host = this.#host
+    const cron = (await host.find('crontab')) !== undefined && (await host.cronRuns())
+    const userManager = !this.#root && (await hasUserManager(host))
+    const { link: executable, stateDir, socket } = this.#places
+    for (const kind of supervisorChoices({ root: this.#root, init: host.init, userManager, cron })) {
+      const way = service(kind, host)
+      try {
+        await way.enable({ executable, stateDir, socket })
+        if (kind !== 'app') this.#steps.add(`set up ${kind}`, () => way.disable())
+        else this.#steps.warnings.push('Nothing on this host starts the agent again after a reboot; the app does.')
+        return kind
+      } catch (error) {
+        await way.disable().catch(() => [])
+        this.#steps.warnings.push(`${kind} cannot be used: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    }
+    return 'app'
+  }
+
+  async #start(started_by: StartedBy): Promise<void> {
+    const { version, digest, host } = this.#input
+    const { link, stateDir, socket } = this.#places
+    const wanted = (status: { agentVersion: string; agentDigest: string }) =>
+      status.agentVersion === version && status.agentDigest === digest
+    const { restart } = service(started_by, host)
+    const now = await askStatus(socket)
+    if (!restart && now.running && digest !== '' && wanted(now.status)) {
+      this.#steps.add('found it running already')
+      return
+    }
+    // Also one that nothing supervises: it would hold the socket against the one that is started now.
+    await stopAgent(socket)
+    if (restart) await restart()
+    else await startDetached({ command: [link], stateDir, socket })
+    await waitForAgent(socket, wanted)
+    this.#steps.add('started it', async () => {
+      await service(started_by, host).stop?.()
+      await stopAgent(socket)
+    })
+  }
+}
+
+async function place(target: string, fill: (temp: string) => Promise<void>): Promise<void> {
+  const temp = tempBeside(target)
+  try {
+    await fill(temp)
+    await chmod(temp, 0o755)
+    await publishFile(temp, target)
+  } catch (error) {
+    await rm(temp, { force: true })
+    throw error
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (isAbsent(error)) return false
+    throw error
+  }
+}

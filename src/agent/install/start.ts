@@ -1,0 +1,106 @@
+import { rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock } from '../../ipc/base/clock.ts'
+import { Fault } from '../../ipc/faults.ts'
+import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { detach } from '../os/exec.ts'
+import { ensureDir, isAbsent, readTail } from '../os/files.ts'
+import { linuxProcesses } from '../os/process.ts'
+import { type AgentStatus, askStatus } from '../status/agent-status.ts'
+
+/** How the agent is run, and where. */
+export interface StartCommand {
+  /** Program and leading arguments; `serve …` is added. */
+  command: readonly string[]
+  stateDir: string
+  socket: string
+}
+
+/** A cold executable on a slow disk, and the probe, are in it. */
+const ANSWER_DEADLINE_MS = 30_000
+const STOP_DEADLINE_MS = 20_000
+const LOOK_EVERY_MS = 150
+
+/**
+ * Starts the agent in a session of its own, so that it outlives whoever started it; does nothing when one answers.
+ * Resolves with its status. Raises agent/install-failed with the end of its log.
+ */
+export async function startDetached(start: StartCommand): Promise<GetStatusResponse> {
+  const before = await askStatus(start.socket)
+  if (before.running) return before.status
+  const logFile = join(start.stateDir, 'agent.log')
+  await ensureDir(start.stateDir)
+  await keepPreviousLog(logFile)
+  const [program, ...args] = [...start.command, 'serve', '--state-dir', start.stateDir, '--socket', start.socket]
+  const pid = await detach(program!, args, { cwd: '/', logFile })
+  return await waitForAgent(
+    start.socket,
+    () => true,
+    async () => {
+      if (runs(pid)) return undefined
+      return lastLine((await readTail(logFile, 2_000)).toString('utf8')) || 'it ended at once'
+    },
+  )
+}
+
+/** Waits until an agent that is the wanted one answers. `died` says why it never will. */
+export async function waitForAgent(
+  socket: string,
+  wanted: (status: GetStatusResponse) => boolean,
+  died: () => Promise<string | undefined> = async () => undefined,
+): Promise<GetStatusResponse> {
+  const deadline = performance.now() + ANSWER_DEADLINE_MS
+  for (let last: AgentStatus | undefined; ; ) {
+    last = await askStatus(socket)
+    if (last.running && wanted(last.status)) return last.status
+    const why = last.running ? undefined : await died()
+    if (why !== undefined) throw failed(`the agent does not start: ${why}`)
+    if (performance.now() > deadline) throw failed(notInTime(last))
+    await systemClock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** Ends the agent that listens on the socket and waits until it is gone; its VMs run on. False when none listens. */
+export async function stopAgent(socket: string): Promise<boolean> {
+  const answer = await askStatus(socket)
+  if (!answer.running) return false
+  const processes = linuxProcesses()
+  const identity = processes.identify(answer.status.pid)
+  if (!identity) return false
+  const deadline = performance.now() + STOP_DEADLINE_MS
+  for (let signal: NodeJS.Signals = 'SIGTERM'; processes.alive(identity); await systemClock.sleep(LOOK_EVERY_MS)) {
+    if (signal === 'SIGTERM') processes.signal(identity, signal)
+    if (performance.now() > deadline) {
+      if (signal === 'SIGKILL') throw failed(`the agent with pid ${identity.pid} does not end`)
+      processes.signal(identity, 'SIGKILL')
+      signal = 'SIGKILL'
+    }
+  }
+  return true
+}
+
+const failed = (message: string) => new Fault('agent/install-failed', 'transient', { message })
+
+const notInTime = (last: AgentStatus): string =>
+  last.running
+    ? `agent ${last.status.agentVersion} of another build (${last.status.agentDigest.slice(0, 12)}) still answers`
+    : `no agent answered within ${ANSWER_DEADLINE_MS / 1000} s`
+
+const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? ''
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function keepPreviousLog(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).size > 0) await rename(path, `${path}.1`)
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+  }
+}

@@ -1,0 +1,77 @@
+import { lstat, readdir, readlink, rmdir } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { Fault } from '../../ipc/faults.ts'
+import { removeTree } from '../os/files.ts'
+import type { HostAccess } from './host-access.ts'
+import { readInstall, STARTERS } from './install-record.ts'
+import { agentPlaces } from './places.ts'
+import { service } from './service.ts'
+import { stopAgent } from './start.ts'
+
+export interface UninstallFlags {
+  user?: boolean
+  /** Also the state directory: identity, images and the VMs' disks. */
+  purge?: boolean
+  stateDir?: string
+  socket?: string
+}
+
+/** `uninstall --json`: what is gone, and what stays and why. */
+export interface Uninstalled {
+  removed: string[]
+  left: string[]
+}
+
+/**
+ * Undoes install: idempotent. VMs and their data stay unless `purge`, which raises vm/stop-failed while one runs,
+ * before anything is touched.
+ */
+export async function uninstall(input: UninstallFlags & { host: HostAccess }): Promise<Uninstalled> {
+  const { host, user = false, purge = false } = input
+  const places = agentPlaces(host.login, {
+    asUser: user,
+    stateDir: input.stateDir,
+    socket: input.socket,
+    prefix: host.prefix,
+  })
+  const socket = input.socket ?? (await readInstall(places.stateDir))?.socket ?? places.socket
+  const vmsRunning = await runningBelow(join(places.stateDir, 'vms'))
+  if (purge && vmsRunning > 0)
+    throw new Fault('vm/stop-failed', 'permanent', { vm: `${vmsRunning} VMs`, detail: 'they still run here' })
+  const removed: string[] = []
+  const left: string[] = []
+  const root = host.login.uid === 0 && !user
+  for (const kind of STARTERS) {
+    if (root ? kind === 'systemd-user' : kind === 'systemd' || kind === 'openrc') continue
+    removed.push(
+      ...(await service(kind, host)
+        .disable()
+        .catch(() => [])),
+    )
+  }
+  if (await stopAgent(socket)) removed.push('the running agent')
+  for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
+    if (await removeIfPresent(path)) removed.push(path)
+  if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
+  if (input.socket === undefined) await rmdir(dirname(socket)).catch(() => {})
+  if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)
+    left.push(`${places.stateDir}: identity, images and VM disks`)
+  if (vmsRunning > 0) left.push(`${vmsRunning} VMs that run`)
+  return { removed, left }
+}
+
+/** Processes whose working directory is below `dir`: a VM's hypervisor runs in the VM's own, agent or no agent. */
+async function runningBelow(dir: string, proc = '/proc'): Promise<number> {
+  const pids = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name))
+  const places = await Promise.all(pids.map((pid) => readlink(join(proc, pid, 'cwd')).catch(() => '')))
+  return places.filter((place) => place.startsWith(dir + sep)).length
+}
+
+async function removeIfPresent(path: string): Promise<boolean> {
+  const there = await lstat(path).then(
+    () => true,
+    () => false,
+  )
+  if (there) await removeTree(path)
+  return there
+}
