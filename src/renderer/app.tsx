@@ -1,0 +1,77 @@
+import { MonitorOff } from 'lucide-react'
+import { ActivityPage } from './features/activity/activity-page.tsx'
+import { AddHostPage } from './features/hosts/add-host-page.tsx'
+import { FirstRun } from './features/hosts/first-run.tsx'
+import { HostDetail } from './features/hosts/host-detail.tsx'
+import { HostSheets } from './features/hosts/host-sheets.tsx'
+import { HostsPage } from './features/hosts/hosts-page.tsx'
+import { ImagesPage } from './features/images/images-page.tsx'
+import { CreateVmPage } from './features/vms/create-vm-page.tsx'
+import { VmDetail } from './features/vms/vm-detail.tsx'
+import { VmSheets } from './features/vms/vm-sheets.tsx'
+import { VmsPage } from './features/vms/vms-page.tsx'
+import { type Route, useRoute } from './routes.tsx'
+import { usePreferences } from './state/preferences.ts'
+import { useFleet } from './state/use-fleet.ts'
+import { EmptyState } from './ui/empty-state.tsx'
+import { Shell } from './ui/shell.tsx'
+import { Toasts } from './ui/toasts.tsx'
+
+export function App() {
+  const route = useRoute()
+  const feed = useFleet((f) => f.feed.state)
+  const told = useFleet((f) => f.revision !== undefined)
+  const noHosts = useFleet((f) => f.hosts.size === 0 && f.vms.size === 0)
+  const theme = usePreferences((p) => p.theme)
+  if (feed === 'signed-out')
+    return (
+      <EmptyState icon={MonitorOff} title="This link was used before, or is too old">
+        <p>For safety each link opens one window. Start Eitri again to get a new one; your VMs keep running.</p>
+      </EmptyState>
+    )
+  const firstRun = told && noHosts && (route.page === 'home' || route.page === 'hosts')
+  const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
+  return (
+    <>
+      <Shell route={firstRun ? { page: 'hosts', filter: '' } : route}>
+        {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
+      </Shell>
+      <VmSheets />
+      <HostSheets />
+      <Toasts dark={dark} />
+    </>
+  )
+}
+
+function Screen({ route, told }: { route: Route; told: boolean }) {
+  if (!told) return <Opening />
+  switch (route.page) {
+    case 'home':
+    case 'vms':
+      return <VmsPage filter={route.page === 'vms' ? route.filter : ''} />
+    case 'hosts':
+      return <HostsPage filter={route.filter} />
+    case 'add-host':
+      return <AddHostPage taskId={route.taskId} />
+    case 'host':
+      return <HostDetail id={route.id} />
+    case 'create-vm':
+      return <CreateVmPage host={route.host} />
+    case 'vm':
+      return <VmDetail id={route.id} tab={route.tab} />
+    case 'images':
+      return <ImagesPage />
+    case 'activity':
+      return <ActivityPage />
+  }
+}
+
+/** Before the first whole state: which step, never a bare spinner. */
+function Opening() {
+  const lost = useFleet((f) => f.feed.state === 'lost')
+  return (
+    <div className="flex h-full items-center justify-center bg-panel text-dim" role="status">
+      {lost ? 'Eitri’s control plane does not answer yet.' : 'Reading the state of your fleet from the control plane…'}
+    </div>
+  )
+}

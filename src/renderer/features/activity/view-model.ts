@@ -1,0 +1,48 @@
+import { printable } from '../../../ipc/fault-text.ts'
+import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+
+const VERBS: Record<string, string> = {
+  create: 'created',
+  start: 'started',
+  stop: 'stopped',
+  restart: 'restarted',
+  delete: 'moved to quarantine',
+  undelete: 'brought back',
+  purge: 'destroyed',
+  reap: 'destroyed at the end of its quarantine',
+  add: 'added',
+  remove: 'removed',
+  reconnect: 'dialled by hand',
+  sign_in: 'signed in to',
+  set_default: 'made the default',
+  build: 'built',
+  rename: 'renamed',
+}
+const NOUNS: Record<string, string> = { vm: 'VM', host: 'Host', image: 'Image', task: 'Task' }
+const SHOWN_ELSEWHERE = new Set(['name', 'vm', 'host', 'image', 'vm_name', 'host_name'])
+const MAX_DETAILS = 4
+
+/** `VM web-1 created`, and the details worth a glance. An action this build does not know is shown as it is. */
+export function auditSentence(
+  entry: AuditEntry,
+  about: { vm: string | undefined; host: string | undefined },
+): { text: string; more: string } {
+  const [noun = '', verb = ''] = entry.action.split('.', 2)
+  const d = entry.detail
+  const named =
+    noun === 'vm'
+      ? (d['vm_name'] ?? d['vm'] ?? about.vm)
+      : noun === 'host'
+        ? (d['host_name'] ?? d['host'] ?? d['name'] ?? about.host)
+        : (d['image'] ?? d['name'])
+  const word = VERBS[verb]
+  const text = word
+    ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
+    : `${entry.action} ${named ?? ''}`.trim()
+  const more = Object.entries(d)
+    .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '')
+    .slice(0, MAX_DETAILS)
+    .map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
+  if (noun === 'vm' && about.host) more.unshift(`on ${about.host}`)
+  return { text: printable(text), more: printable(more.join(', ')) }
+}

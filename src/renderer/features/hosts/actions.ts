@@ -1,0 +1,55 @@
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { api } from '../../api/transport.ts'
+import { go } from '../../routes.tsx'
+import { toastDone, toastFault } from '../../ui/toasts.tsx'
+
+export const LOCAL_HOST_NAME = 'this-computer'
+
+/** Starts the onboarding of this computer and shows its steps. */
+export async function addThisComputer(): Promise<void> {
+  try {
+    const { task, host } = await api.hosts.addHost({
+      name: LOCAL_HOST_NAME,
+      way: { case: 'local', value: {} },
+      ifAbsent: true,
+    })
+    if (task) go({ page: 'add-host', taskId: task.id })
+    else if (host) go({ page: 'host', id: host.id })
+  } catch (error) {
+    toastFault(error)
+  }
+}
+
+export async function reconnectHost(host: Host): Promise<void> {
+  try {
+    await api.hosts.reconnectHost({ host: host.id })
+  } catch (error) {
+    toastFault(error)
+  }
+}
+
+/** Answers whether it was removed or its removal started. */
+export async function removeHost(host: Host, how: { force: boolean; uninstall: boolean }): Promise<boolean> {
+  try {
+    const { leftBehind } = await api.hosts.removeHost({ host: host.id, ...how })
+    toastDone(
+      leftBehind.length === 0
+        ? `Removed ${host.name}`
+        : `Removed ${host.name}; still running there: ${leftBehind.join(', ')}`,
+    )
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
+export async function signInHost(host: Host, secrets: { password: string; passphrase: string }): Promise<boolean> {
+  try {
+    await api.hosts.signInHost({ host: host.id, ...secrets })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}

@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import { fromConnectError } from '../../../ipc/fault-wire.ts'
+import type { FaultData } from '../../../ipc/faults.ts'
+import { useInfo } from '../../api/queries.ts'
+import { api } from '../../api/transport.ts'
+import { go, hrefOf } from '../../routes.tsx'
+import { useHosts } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { CheckField, TextField } from '../../ui/field.tsx'
+import { type AddHostDraft, draftName, draftProblems, EMPTY_DRAFT, requestOf } from './add-host-draft.ts'
+import { HostPicker } from './host-picker.tsx'
+
+export function AddHostForm() {
+  const { data: info } = useInfo()
+  const hosts = useHosts()
+  const names = info?.sshConfigHosts ?? []
+  const [draft, setDraft] = useState<AddHostDraft>(EMPTY_DRAFT)
+  const [fault, setFault] = useState<FaultData>()
+  const [sending, setSending] = useState(false)
+  const target = draft.target === '' && names.length === 1 ? { ...draft, target: names[0] ?? '' } : draft
+  const set = (change: Partial<AddHostDraft>) => setDraft((d) => ({ ...d, ...change }))
+  const problems = draftProblems(target, new Set(hosts.map((h) => h.name)))
+  const problem = (field: string) =>
+    target.target === '' ? undefined : problems.find((p) => p.field === field)?.problem
+
+  const submit = async () => {
+    setSending(true)
+    setFault(undefined)
+    try {
+      const { name, ssh } = requestOf(target)
+      const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })
+      if (task) go({ page: 'add-host', taskId: task.id })
+      else if (host) go({ page: 'host', id: host.id })
+    } catch (error) {
+      setFault(fromConnectError(error).toData())
+    } finally {
+      setSending(false)
+    }
+  }
+
+  return (
+    <form
+      aria-label="Add a host over SSH"
+      className="h-fit rounded-lg border border-line bg-panel p-5"
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (problems.length === 0 && !sending) void submit()
+      }}
+    >
+      <HostPicker
+        value={target.target}
+        names={names}
+        onChange={(text) => set({ target: text })}
+        problem={problem('host') ?? problem('port') ?? problem('user')}
+        hint={
+          names.length > 0
+            ? `A name of your ssh configuration (${names.length} found), or user@address:port`
+            : 'A name of your ssh configuration, or user@address:port'
+        }
+      />
+      <div className="mt-3 grid gap-x-4 gap-y-3 sm:grid-cols-2">
+        <TextField
+          label="Name here"
+          value={draftName(target)}
+          problem={problem('name')}
+          hint="How this host is called in Eitri"
+          onChange={(e) => set({ name: e.target.value })}
+        />
+        <TextField
+          label="Key file"
+          value={draft.identityFile}
+          problem={problem('identity_file')}
+          placeholder="as ssh would choose"
+          hint="Passphrase or password is asked when needed"
+          onChange={(e) => set({ identityFile: e.target.value })}
+        />
+      </div>
+      <div className="mt-2">
+        <CheckField
+          label="Install for the whole machine, by sudo"
+          hint="Not needed when you sign in as root. Without it the agent runs as you, inside your home."
+          checked={draft.useSudo}
+          onChange={(e) => set({ useSudo: e.target.checked })}
+        />
+      </div>
+      {fault && (
+        <div className="mt-4">
+          <FaultNotice fault={fault} />
+        </div>
+      )}
+      <div className="mt-5 flex justify-end gap-2">
+        <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
+          Cancel
+        </a>
+        <Button type="submit" look="primary" disabled={target.target === '' || problems.length > 0 || sending}>
+          Add host
+        </Button>
+      </div>
+    </form>
+  )
+}

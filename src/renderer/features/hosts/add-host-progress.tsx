@@ -1,0 +1,89 @@
+import { CheckCircle2, CircleHelp } from 'lucide-react'
+import { useState } from 'react'
+import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { hrefOf } from '../../routes.tsx'
+import { useFleet } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { cancelTask } from '../tasks/actions.ts'
+import { TaskQuestionSheet } from '../tasks/task-question.tsx'
+import { TaskSteps } from '../tasks/task-steps.tsx'
+import { isOpen, taskFault } from '../tasks/view-model.ts'
+
+export function AddHostProgress({ task }: { task: Task | undefined }) {
+  const told = useFleet((f) => f.revision !== undefined)
+  const [closed, setClosed] = useState<string>()
+  if (!task)
+    return (
+      <EmptyState icon={CircleHelp} title={told ? 'This task is not kept any more' : 'Reading the fleet'}>
+        <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
+          Go to hosts
+        </a>
+      </EmptyState>
+    )
+  const fault = taskFault(task)
+  const questionOpen = task.question !== undefined && closed !== task.question.id
+  return (
+    <section aria-label={`Adding ${task.subject}`} className="h-fit rounded-lg border border-line bg-panel p-5">
+      <header className="mb-2 flex items-center justify-between gap-3">
+        <h2 className="font-semibold text-base">{HEADLINE[task.state]?.(task.subject) ?? task.subject}</h2>
+        {task.state === 'asking' && !questionOpen && (
+          <Button look="primary" onClick={() => setClosed(undefined)}>
+            Answer the question
+          </Button>
+        )}
+      </header>
+      <TaskSteps task={task} />
+      {fault && (
+        <div className="mt-3">
+          <FaultNotice fault={fault} />
+        </div>
+      )}
+      <Foot task={task} />
+      {questionOpen && <TaskQuestionSheet task={task} onClose={() => setClosed(task.question?.id)} />}
+    </section>
+  )
+}
+
+const HEADLINE: Record<string, (name: string) => string> = {
+  running: (n) => `Adding ${n}`,
+  asking: (n) => `Adding ${n}: one question for you`,
+  done: (n) => `${n} is in your fleet`,
+  failed: (n) => `${n} was not added`,
+  cancelled: (n) => `Adding ${n} was cancelled`,
+}
+
+function Foot({ task }: { task: Task }) {
+  if (isOpen(task))
+    return (
+      <footer className="mt-4 flex items-center justify-between gap-3">
+        <p className="text-faint text-xs">You can leave this screen; it goes on. Cancel removes what was put there.</p>
+        <Button onClick={() => void cancelTask(task)}>Cancel</Button>
+      </footer>
+    )
+  if (task.state === 'done')
+    return (
+      <footer className="mt-4 flex items-center gap-2">
+        <span className="mr-auto flex items-center gap-1.5 text-good">
+          <CheckCircle2 size={15} aria-hidden /> Ready for VMs
+        </span>
+        <a href={hrefOf({ page: 'host', id: task.resultId })} className={buttonClass('plain')}>
+          Open the host
+        </a>
+        <a href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
+          Create your first VM
+        </a>
+      </footer>
+    )
+  return (
+    <footer className="mt-4 flex justify-end gap-2">
+      <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
+        Go to hosts
+      </a>
+      <a href={hrefOf({ page: 'add-host', taskId: '' })} className={buttonClass('primary')}>
+        Try again
+      </a>
+    </footer>
+  )
+}

@@ -1,0 +1,102 @@
+import { useId, useState } from 'react'
+import { cx } from '../../lib/class-names.ts'
+import { inputClass } from '../../ui/field.tsx'
+
+interface HostPickerProps {
+  value: string
+  onChange: (text: string) => void
+  /** Names of the person's ssh configuration. */
+  names: readonly string[]
+  problem: string | undefined
+  hint: string
+}
+
+const MAX_SHOWN = 50
+
+/** A text field with the known host names under it: type to filter, arrows and Enter to take one, or type any address. */
+export function HostPicker({ value, onChange, names, problem, hint }: HostPickerProps) {
+  const id = useId()
+  const [open, setOpen] = useState(false)
+  const [active, setActive] = useState(-1)
+  const needle = value.trim().toLowerCase()
+  const matches = names.filter((n) => n.toLowerCase().includes(needle)).slice(0, MAX_SHOWN)
+  const shown = open && matches.length > 0 && !(matches.length === 1 && matches[0] === value)
+  const take = (name: string) => {
+    onChange(name)
+    setOpen(false)
+    setActive(-1)
+  }
+  return (
+    <div className="relative">
+      <label htmlFor={id} className="mb-1 block font-medium text-dim text-xs">
+        Host
+      </label>
+      <input
+        id={id}
+        role="combobox"
+        aria-expanded={shown}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-describedby={`${id}-note`}
+        {...(active >= 0 ? { 'aria-activedescendant': `${id}-${active}` } : {})}
+        {...(problem ? { 'aria-invalid': true } : {})}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="rack2-07 or ops@10.0.2.7:22"
+        value={value}
+        className={cx(inputClass, 'h-9 text-base')}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onChange={(e) => {
+          onChange(e.target.value)
+          setOpen(true)
+          setActive(-1)
+        }}
+        onKeyDown={(e) => {
+          if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+            e.preventDefault()
+            setOpen(true)
+            setActive((i) => Math.max(0, Math.min(matches.length - 1, i + (e.key === 'ArrowDown' ? 1 : -1))))
+          }
+          const name = matches[active]
+          if (e.key === 'Enter' && shown && name !== undefined) {
+            e.preventDefault()
+            take(name)
+          }
+          if (e.key === 'Escape' && shown) {
+            e.stopPropagation()
+            setOpen(false)
+          }
+        }}
+      />
+      {shown && (
+        <div
+          id={`${id}-list`}
+          role="listbox"
+          aria-label="Hosts of your ssh configuration"
+          className="absolute z-20 mt-1 max-h-60 w-full overflow-auto rounded-lg border border-line bg-panel p-1 shadow-pop"
+        >
+          {matches.map((name, i) => (
+            <div
+              key={name}
+              id={`${id}-${i}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={i === active}
+              className={cx('flex h-8 items-center rounded-md px-2', i === active ? 'bg-hover' : 'hover:bg-hover')}
+              onPointerDown={(e) => {
+                e.preventDefault()
+                take(name)
+              }}
+            >
+              {name}
+            </div>
+          ))}
+        </div>
+      )}
+      <p id={`${id}-note`} className={cx('mt-1 min-h-4 text-xs leading-4', problem ? 'text-bad' : 'text-faint')}>
+        {problem ?? hint}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,137 @@
+import { MoreHorizontal } from 'lucide-react'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { formatAgo, formatBytes, formatMemory } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import { go, hrefOf } from '../../routes.tsx'
+import { useNow } from '../../state/now.ts'
+import { IconButton } from '../../ui/button.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Meter } from '../../ui/progress.tsx'
+import { StateWord } from '../../ui/state-word.tsx'
+import type { TableColumn } from '../../ui/table.tsx'
+import { stateRank } from '../vms/view-model.ts'
+import { reconnectHost } from './actions.ts'
+import { useHostSheets } from './host-sheets.tsx'
+import { hostState, isCurrent, shareOf } from './view-model.ts'
+
+export function HostState({ host, strong }: { host: Host; strong?: boolean }) {
+  return <StateWord state={hostState(host, useNow())} {...(strong ? { strong } : {})} />
+}
+
+const none = <span className="text-faint">–</span>
+
+function ShareCell({ host, what }: { host: Host; what: 'vcpus' | 'memMb' }) {
+  const share = shareOf(host, what)
+  if (!share) return none
+  const text =
+    what === 'vcpus' ? `${share.used}/${share.total}` : `${formatMemory(share.used)} of ${formatMemory(share.total)}`
+  return <Meter {...share} text={text} label={what === 'vcpus' ? 'vCPUs promised to VMs' : 'Memory promised to VMs'} />
+}
+
+function LastSeenCell({ host }: { host: Host }) {
+  const now = useNow()
+  const at = msOf(host.lastSeenAt)
+  if (at === undefined) return <span className="text-faint">never</span>
+  return <span title={new Date(at).toISOString()}>{formatAgo(new Date(at), new Date(now))}</span>
+}
+
+export function HostMenu({ host }: { host: Host }) {
+  const sheets = useHostSheets()
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${host.name}`} data-row-menu>
+          <MoreHorizontal size={16} aria-hidden />
+        </IconButton>
+      }
+      items={[
+        { label: 'Create VM here', onSelect: () => go({ page: 'create-vm', host: host.id }) },
+        { label: 'Try now', disabled: host.link === 'connected', onSelect: () => void reconnectHost(host) },
+        {
+          label: 'Sign in again…',
+          disabled: host.kind !== 'ssh' || host.link === 'connected',
+          onSelect: () => sheets.signIn(host),
+        },
+        'separator',
+        { label: 'Remove…', danger: true, onSelect: () => sheets.remove(host) },
+      ]}
+    />
+  )
+}
+
+export const hostColumns: TableColumn<Host>[] = [
+  {
+    id: 'state',
+    header: 'State',
+    width: '240px',
+    sort: (h) => stateRank(hostState(h, Date.now())),
+    cell: (h) => <HostState host={h} />,
+  },
+  {
+    id: 'name',
+    header: 'Name',
+    width: 'auto',
+    sort: (h) => h.name,
+    cell: (h) => (
+      <span className="flex items-baseline gap-2">
+        <a href={hrefOf({ page: 'host', id: h.id })} className="truncate font-medium hover:underline">
+          {h.name}
+        </a>
+        {h.status === 'decommissioning' && <span className="text-faint text-xs">being removed</span>}
+      </span>
+    ),
+  },
+  {
+    id: 'address',
+    header: 'Address',
+    width: '180px',
+    from: 'wide',
+    sort: (h) => h.address,
+    cell: (h) => h.address || <span className="text-faint">this computer</span>,
+  },
+  {
+    id: 'os',
+    header: 'System',
+    width: '170px',
+    from: 'wider',
+    sort: (h) => h.os || undefined,
+    cell: (h) => (h.os ? [h.os, h.arch].filter(Boolean).join(' · ') : none),
+  },
+  { id: 'vms', header: 'VMs', width: '64px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
+  {
+    id: 'cpu',
+    header: 'vCPU',
+    width: '120px',
+    sort: (h) => shareOf(h, 'vcpus')?.used,
+    cell: (h) => <ShareCell host={h} what="vcpus" />,
+  },
+  {
+    id: 'memory',
+    header: 'Memory',
+    width: '210px',
+    sort: (h) => shareOf(h, 'memMb')?.used,
+    cell: (h) => <ShareCell host={h} what="memMb" />,
+  },
+  {
+    id: 'disk',
+    header: 'Disk free',
+    width: '96px',
+    from: 'wide',
+    align: 'right',
+    sort: (h) => (h.metrics ? Number(h.metrics.diskFreeBytes) : undefined),
+    cell: (h) =>
+      h.metrics ? (
+        <span className={isCurrent(h) ? '' : 'text-faint'}>{formatBytes(h.metrics.diskFreeBytes)}</span>
+      ) : (
+        none
+      ),
+  },
+  {
+    id: 'seen',
+    header: 'Last seen',
+    width: '100px',
+    sort: (h) => msOf(h.lastSeenAt),
+    cell: (h) => <LastSeenCell host={h} />,
+  },
+  { id: 'actions', header: 'Actions', width: '64px', align: 'right', cell: (h) => <HostMenu host={h} /> },
+]

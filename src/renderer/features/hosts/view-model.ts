@@ -1,0 +1,78 @@
+import { type FaultData, faultFromData } from '../../../ipc/faults.ts'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { FilterRecord } from '../../lib/filter.ts'
+import { formatAgo } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import type { StateView } from '../../ui/state-word.tsx'
+
+/** The one state word of a host. */
+export function hostState(host: Host, nowMs: number): StateView {
+  if (host.linkFault?.code === 'agent/version-skew') return { word: 'Agent outdated', tone: 'warn', icon: 'plug' }
+  switch (host.link) {
+    case 'connected':
+      return connected(host, nowMs)
+    case 'connecting':
+      return { word: 'Connecting', tone: 'busy', detail: lastSeen(host, nowMs) }
+    case 'sign_in_needed':
+      return { word: 'Sign-in needed', tone: 'warn', icon: 'key' }
+    case 'key_not_trusted':
+      return { word: 'Key not trusted', tone: 'warn', icon: 'key' }
+    case 'key_changed':
+      return { word: 'Key changed', tone: 'bad', icon: 'key' }
+    case 'agent_missing':
+    case 'identity_mismatch':
+      return { word: 'Agent missing', tone: 'bad', icon: 'plug' }
+    case 'held_by_other':
+      return { word: 'Held by another controller', tone: 'warn', icon: 'plug' }
+    default:
+      return { word: `Unreachable (${lastSeen(host, nowMs)})`, tone: 'bad' }
+  }
+}
+
+function connected(host: Host, nowMs: number): StateView {
+  if (host.stale) return { word: 'Degraded', tone: 'warn', detail: `No report for a while, ${lastSeen(host, nowMs)}` }
+  if (host.missing.length > 0) return { word: 'Degraded', tone: 'warn', detail: `Lacks ${host.missing.join(', ')}` }
+  return { word: 'Connected', tone: 'good' }
+}
+
+export function lastSeen(host: Host, nowMs: number): string {
+  const at = msOf(host.lastSeenAt)
+  return at === undefined ? 'never seen' : `last seen ${formatAgo(new Date(at), new Date(nowMs))}`
+}
+
+/** Why it is not connected; undefined when it is, or when no try has ended yet. */
+export function hostFault(host: Host): FaultData | undefined {
+  if (!host.linkFault || host.link === 'connected') return undefined
+  const fault = faultFromData(host.linkFault).toData()
+  return { ...fault, params: { host: host.name, ...fault.params } }
+}
+
+/** Seconds to the next try; undefined when none is planned. */
+export function nextTryInMs(host: Host, nowMs: number): number | undefined {
+  const at = msOf(host.nextTryAt)
+  return host.link === 'connected' || at === undefined ? undefined : Math.max(0, at - nowMs)
+}
+
+/** Whether its numbers are what is, or only what was last told. */
+export const isCurrent = (host: Host): boolean => host.link === 'connected' && !host.stale
+
+export interface Share {
+  used: number
+  total: number
+}
+
+/** Committed of what it has; undefined when it never told its capacity. */
+export function shareOf(host: Host, what: 'vcpus' | 'memMb' | 'diskGb'): Share | undefined {
+  if (!host.capacity) return undefined
+  return { used: Number(host.allocated?.[what] ?? 0), total: Number(host.capacity[what]) }
+}
+
+export const HOST_FILTER_FIELDS = ['state', 'name', 'address', 'os', 'arch'] as const
+
+export const hostFilterRecord = (host: Host, nowMs: number): FilterRecord => ({
+  state: hostState(host, nowMs).word,
+  name: host.name,
+  address: host.address || 'this computer',
+  os: host.os,
+  arch: host.arch,
+})

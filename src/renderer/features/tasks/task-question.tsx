@@ -1,0 +1,141 @@
+import { useRef, useState } from 'react'
+import type { Task, TaskQuestion } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { Button } from '../../ui/button.tsx'
+import { CopyText } from '../../ui/copy-text.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { answerTask, cancelTask } from './actions.ts'
+import { HostKeySheet } from './host-key-sheet.tsx'
+
+/** What a task asks, over the screen that shows it. Closing it leaves the question open. */
+export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () => void }) {
+  const question = task.question
+  if (task.state !== 'asking' || !question) return null
+  const { kind } = question
+  switch (kind.case) {
+    case 'hostKey':
+      return <HostKeySheet key={question.id} task={task} question={question} hostKey={kind.value} onClose={onClose} />
+    case 'secret':
+      return <SecretSheet key={question.id} task={task} question={question} onClose={onClose} {...kind.value} />
+    case 'packages':
+      return (
+        <AgreeSheet
+          key={question.id}
+          task={task}
+          question={question}
+          onClose={onClose}
+          title={`Install ${kind.value.missing.join(', ')} on ${task.subject}?`}
+          description="VMs need these packages there. They come from the host's own package manager, with this command:"
+          command={kind.value.command}
+          agree="Install them"
+          decline="Not now"
+        />
+      )
+    case 'takeOver':
+      return (
+        <AgreeSheet
+          key={question.id}
+          task={task}
+          question={question}
+          onClose={onClose}
+          title={`${task.subject} is held by another controller`}
+          description={`${kind.value.controllerName || 'Another Eitri'} steers this host. If you take it over, that one can read it but not change it any more. VMs keep running.`}
+          agree="Take over"
+          decline="Leave it"
+        />
+      )
+    default:
+      return null
+  }
+}
+
+interface SheetProps {
+  task: Task
+  question: TaskQuestion
+  onClose: () => void
+}
+
+const ASK: Record<string, { title: (of: string) => string; label: string }> = {
+  password: { title: (of) => `Password for ${of}`, label: 'Password' },
+  passphrase: { title: (of) => `Passphrase of ${of}`, label: 'Passphrase' },
+  sudo_password: { title: (of) => `sudo password for ${of}`, label: 'sudo password' },
+}
+
+function SecretSheet({
+  task,
+  question,
+  onClose,
+  what,
+  of,
+  problem,
+}: SheetProps & { what: string; of: string; problem: string }) {
+  const [secret, setSecret] = useState('')
+  const words = ASK[what] ?? { title: (of: string) => `Secret for ${of}`, label: 'Secret' }
+  const submit = () => void answerTask(task, question, { case: 'secret', value: secret })
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={words.title(of)}
+      description="Kept in memory only, never written to disk by Eitri."
+      footer={
+        <>
+          <Button onClick={() => void cancelTask(task)}>Cancel adding</Button>
+          <Button look="primary" disabled={secret === ''} onClick={submit}>
+            Sign in
+          </Button>
+        </>
+      }
+    >
+      <form
+        onSubmit={(e) => {
+          e.preventDefault()
+          if (secret !== '') submit()
+        }}
+      >
+        <TextField
+          label={words.label}
+          type="password"
+          value={secret}
+          problem={problem && secret === '' ? problem : undefined}
+          onChange={(e) => setSecret(e.target.value)}
+        />
+      </form>
+    </Dialog>
+  )
+}
+
+function AgreeSheet({
+  task,
+  question,
+  onClose,
+  title,
+  description,
+  command,
+  agree,
+  decline,
+}: SheetProps & { title: string; description: string; command?: string; agree: string; decline: string }) {
+  const safe = useRef<HTMLButtonElement>(null)
+  const answer = (value: boolean) => void answerTask(task, question, { case: 'agree', value })
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={title}
+      description={description}
+      initialFocus={safe}
+      footer={
+        <>
+          <Button ref={safe} onClick={() => answer(false)}>
+            {decline}
+          </Button>
+          <Button look="primary" onClick={() => answer(true)}>
+            {agree}
+          </Button>
+        </>
+      }
+    >
+      {command && <CopyText text={command} label="Copy the command" />}
+    </Dialog>
+  )
+}

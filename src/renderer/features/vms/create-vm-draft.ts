@@ -1,0 +1,99 @@
+import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { DEFAULT_SIZE, type Problem, problemsOf } from '../../../ipc/rules.ts'
+import { checkCloudInit } from './cloud-init-check.ts'
+
+/** The create form as it is typed: numbers stay text until they are checked. */
+export interface CreateVmDraft {
+  name: string
+  /** Host id; empty = picked by free memory. */
+  host: string
+  /** Image id; empty = the default. */
+  image: string
+  vcpus: string
+  memMb: string
+  diskGb: string
+  sshKeys: string
+  cloudInit: string
+  autostart: boolean
+}
+
+export interface Sizes {
+  vcpus: number
+  memMb: number
+  diskGb: number
+}
+
+/** What an empty size field means for this image. */
+export function defaultSizes(image: Image | undefined): Sizes {
+  return {
+    vcpus: image?.defaultVcpus || DEFAULT_SIZE.vcpus,
+    memMb: image?.defaultMemMb || DEFAULT_SIZE.memMb,
+    diskGb: image?.defaultDiskGb || DEFAULT_SIZE.diskGb,
+  }
+}
+
+const sizeOf = (text: string, otherwise: number) => (text.trim() === '' ? otherwise : Number(text))
+
+export const keysOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** The request as the rules check it, defaults applied. */
+export function checkedShape(draft: CreateVmDraft, image: Image | undefined) {
+  const sizes = defaultSizes(image)
+  return {
+    name: draft.name,
+    host: draft.host,
+    image: draft.image,
+    imageUrl: '',
+    imageSha256: '',
+    vcpus: sizeOf(draft.vcpus, sizes.vcpus),
+    memMb: sizeOf(draft.memMb, sizes.memMb),
+    diskGb: sizeOf(draft.diskGb, sizes.diskGb),
+    cloudInit: new TextEncoder().encode(draft.cloudInit),
+    sshAuthorizedKeys: keysOf(draft.sshKeys),
+    network: '',
+    backend: '',
+    power: 'running',
+    labels: {},
+    vmId: '',
+  }
+}
+
+/** What is wrong with it now, one problem a field: the API's rules first, then what only the fleet and the text can say. */
+export function createVmProblems(
+  draft: CreateVmDraft,
+  image: Image | undefined,
+  taken: ReadonlySet<string>,
+): Problem[] {
+  const problems = problemsOf('createVm', checkedShape(draft, image))
+  if (taken.has(draft.name)) problems.push({ field: 'name', problem: 'this name is in use' })
+  const cloudInit = checkCloudInit(draft.cloudInit)
+  if (cloudInit) problems.push({ field: 'cloud_init', problem: cloudInit })
+  return problems
+}
+
+const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/
+const quote = (word: string) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+
+/** The same request as a command line; what only fits in a file is named as one. */
+export function createVmCli(draft: CreateVmDraft, names: { host: string; image: string }): string {
+  const words = ['eitri', 'vm', 'create', draft.name || 'NAME']
+  const add = (flag: string, value: string) => value.trim() !== '' && words.push(flag, value.trim())
+  add('--host', names.host)
+  add('--image', names.image)
+  add('--vcpus', draft.vcpus)
+  add('--mem-mb', draft.memMb)
+  add('--disk-gb', draft.diskGb)
+  if (keysOf(draft.sshKeys).length > 0) words.push('--ssh-key', `${draft.name || 'NAME'}.pub`)
+  if (draft.cloudInit !== '') words.push('--cloud-init', `${draft.name || 'NAME'}.yaml`)
+  if (draft.autostart) words.push('--autostart')
+  return words.map(quote).join(' ')
+}
+
+/** A name that is free: `vm-1`, `vm-2`, … */
+export function freeName(taken: ReadonlySet<string>): string {
+  for (let n = 1; ; n++) if (!taken.has(`vm-${n}`)) return `vm-${n}`
+}

@@ -1,0 +1,240 @@
+import { Check, Copy } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { fromConnectError } from '../../../ipc/fault-wire.ts'
+import type { FaultData } from '../../../ipc/faults.ts'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { api } from '../../api/transport.ts'
+import { formatMemory } from '../../lib/format.ts'
+import { go, hrefOf } from '../../routes.tsx'
+import { useHosts, useImages, useVms } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx'
+import { Page, PageTitle } from '../../ui/page.tsx'
+import { shareOf } from '../hosts/view-model.ts'
+import { CreatePreview } from './create-preview.tsx'
+import {
+  type CreateVmDraft,
+  checkedShape,
+  createVmCli,
+  createVmProblems,
+  defaultSizes,
+  freeName,
+} from './create-vm-draft.ts'
+
+const KEY_MEMORY = 'eitri.ssh-keys'
+
+export function CreateVmPage({ host }: { host: string }) {
+  const hosts = useHosts().filter((h) => h.status !== 'decommissioning')
+  const images = useImages()
+  const vms = useVms()
+  const taken = useMemo(() => new Set(vms.filter((vm) => !vm.deletedAt).map((vm) => vm.name)), [vms])
+  const [draft, setDraft] = useState<CreateVmDraft>(() => ({
+    name: freeName(taken),
+    host,
+    image: '',
+    vcpus: '',
+    memMb: '',
+    diskGb: '',
+    sshKeys: localStorage.getItem(KEY_MEMORY) ?? '',
+    cloudInit: '',
+    autostart: true,
+  }))
+  const [fault, setFault] = useState<FaultData>()
+  const [sending, setSending] = useState(false)
+  const [copied, setCopied] = useState(false)
+  const set = (change: Partial<CreateVmDraft>) => {
+    setDraft((d) => ({ ...d, ...change }))
+    setCopied(false)
+  }
+  const defaultImage = images.find((i) => i.isDefault)
+  const image = images.find((i) => i.id === draft.image) ?? defaultImage
+  const chosenHost = hosts.find((h) => h.id === draft.host)
+  const sizes = defaultSizes(image)
+  const problems = createVmProblems(draft, image, taken)
+  const problem = (field: string) => problems.find((p) => p.field === field)?.problem
+  const blocked = hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'Add an image first.' : undefined
+
+  const submit = async () => {
+    setSending(true)
+    setFault(undefined)
+    try {
+      localStorage.setItem(KEY_MEMORY, draft.sshKeys)
+      const { labels, ...checked } = checkedShape(draft, image)
+      const { vm } = await api.vms.createVm({ ...checked, labels, autostart: draft.autostart })
+      if (vm) go({ page: 'vm', id: vm.id, tab: 'console' })
+    } catch (error) {
+      setFault(fromConnectError(error).toData())
+    } finally {
+      setSending(false)
+    }
+  }
+  const cli = createVmCli(draft, {
+    host: chosenHost?.name ?? '',
+    image: images.find((i) => i.id === draft.image)?.name ?? '',
+  })
+
+  return (
+    <Page title={<PageTitle>Create VM</PageTitle>}>
+      <form
+        aria-label="Create VM"
+        className="min-h-0 flex-1 overflow-y-auto bg-bg"
+        onSubmit={(e) => {
+          e.preventDefault()
+          if (problems.length === 0 && !blocked && !sending) void submit()
+        }}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.requestSubmit()
+        }}
+      >
+        <div className="mx-auto grid max-w-5xl gap-5 p-6 lg:grid-cols-[1fr_20rem]">
+          <div className="grid h-fit gap-x-4 gap-y-2.5 rounded-lg border border-line bg-panel p-5 sm:grid-cols-6">
+            <div className="sm:col-span-2">
+              <TextField
+                label="Name"
+                autoFocus
+                value={draft.name}
+                problem={problem('name')}
+                hint={draft.name ? 'Free' : undefined}
+                onChange={(e) => set({ name: e.target.value })}
+                onFocus={(e) => e.target.select()}
+              />
+            </div>
+            <div className="sm:col-span-2">
+              <SelectField
+                label="Host"
+                value={draft.host}
+                hint={chosenHost ? freeText(chosenHost) : 'The one with most free memory'}
+                onChange={(e) => set({ host: e.target.value })}
+              >
+                <option value="">Pick for me</option>
+                {hosts.map((h) => (
+                  <option key={h.id} value={h.id}>
+                    {h.name}
+                    {h.link === 'connected' ? '' : ' (not connected)'}
+                  </option>
+                ))}
+              </SelectField>
+            </div>
+            <div className="sm:col-span-2">
+              <SelectField
+                label="Image"
+                value={draft.image}
+                problem={images.length === 0 ? 'no image yet' : problem('image')}
+                hint={image?.description.slice(0, 60)}
+                onChange={(e) => set({ image: e.target.value })}
+              >
+                <option value="">{defaultImage ? `${defaultImage.name} (default)` : 'No default image'}</option>
+                {images
+                  .filter((i) => i.id !== defaultImage?.id)
+                  .map((i) => (
+                    <option key={i.id} value={i.id}>
+                      {i.name}
+                    </option>
+                  ))}
+              </SelectField>
+            </div>
+            <div className="sm:col-span-2">
+              <TextField
+                label="vCPUs"
+                inputMode="numeric"
+                value={draft.vcpus}
+                placeholder={String(sizes.vcpus)}
+                problem={problem('vcpus')}
+                onChange={(e) => set({ vcpus: e.target.value })}
+              />
+            </div>
+            <div className="sm:col-span-2">
+              <TextField
+                label="Memory (MB)"
+                inputMode="numeric"
+                value={draft.memMb}
+                placeholder={String(sizes.memMb)}
+                problem={problem('mem_mb')}
+                onChange={(e) => set({ memMb: e.target.value })}
+              />
+            </div>
+            <div className="sm:col-span-2">
+              <TextField
+                label="Disk (GB)"
+                inputMode="numeric"
+                value={draft.diskGb}
+                placeholder={String(sizes.diskGb)}
+                problem={problem('disk_gb')}
+                onChange={(e) => set({ diskGb: e.target.value })}
+              />
+            </div>
+            <div className="sm:col-span-6">
+              <TextArea
+                label="SSH public keys"
+                rows={2}
+                value={draft.sshKeys}
+                placeholder="ssh-ed25519 AAAA… you@laptop, one a line"
+                problem={problem('ssh_authorized_keys')}
+                hint="Put into the guest's first user. Remembered for the next VM."
+                onChange={(e) => set({ sshKeys: e.target.value })}
+              />
+            </div>
+            <div className="sm:col-span-6">
+              <TextArea
+                label="cloud-init user-data"
+                rows={7}
+                value={draft.cloudInit}
+                placeholder={'#cloud-config\npackages:\n  - nginx'}
+                problem={problem('cloud_init')}
+                hint="Given to the guest byte for byte, never rewritten."
+                onChange={(e) => set({ cloudInit: e.target.value })}
+              />
+            </div>
+            <div className="sm:col-span-6">
+              <CheckField
+                label="Start it again whenever its host starts"
+                checked={draft.autostart}
+                onChange={(e) => set({ autostart: e.target.checked })}
+              />
+            </div>
+            {fault && (
+              <div className="sm:col-span-6">
+                <FaultNotice fault={fault} />
+              </div>
+            )}
+            <div className="mt-2 flex items-center gap-2 sm:col-span-6">
+              <Button
+                look="quiet"
+                onClick={() => void navigator.clipboard.writeText(cli).then(() => setCopied(true))}
+                title={cli}
+              >
+                {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+                {copied ? 'Copied' : 'Copy as CLI'}
+              </Button>
+              {blocked && <span className="text-warn">{blocked}</span>}
+              <a href={hrefOf({ page: 'vms', filter: '' })} className={`ml-auto ${buttonClass('plain')}`}>
+                Cancel
+              </a>
+              <Button
+                type="submit"
+                look="primary"
+                disabled={problems.length > 0 || blocked !== undefined || sending}
+                title="Ctrl+Enter"
+              >
+                {sending ? 'Asking…' : 'Create'}
+              </Button>
+            </div>
+          </div>
+          <CreatePreview
+            image={image}
+            host={chosenHost ?? (hosts.length === 1 ? hosts[0] : undefined)}
+            shape={checkedShape(draft, image)}
+            cli={cli}
+          />
+        </div>
+      </form>
+    </Page>
+  )
+}
+
+function freeText(host: Host): string {
+  const share = shareOf(host, 'memMb')
+  if (host.link !== 'connected') return 'Not connected now: the VM waits for it'
+  return share ? `${formatMemory(Math.max(0, share.total - share.used))} not promised yet` : 'Capacity not told yet'
+}

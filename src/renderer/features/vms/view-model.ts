@@ -1,0 +1,134 @@
+import { faultText } from '../../../ipc/fault-text.ts'
+import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { FilterRecord } from '../../lib/filter.ts'
+import { formatBytes, formatDuration, formatMoment } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import type { StateView } from '../../ui/state-word.tsx'
+
+/** The one state word of a VM. Deleted and unowned come before what the host last said; unknown before what it says. */
+export function vmState(vm: Vm, nowMs: number): StateView {
+  if (vm.deletedAt) return quarantine(vm, nowMs)
+  if (vm.unowned) return { word: 'Unowned', tone: 'warn', detail: 'Runs on the host but is not in this fleet' }
+  if (vm.hostUnknown) return unknown(vm, nowMs)
+  if (vm.phase === 'failed')
+    return vm.reason === 'vm/exited' ? crashed(vm) : { word: 'Needs a decision', tone: 'bad', ...detailOf(vm) }
+  if (vm.phase === undefined || vm.phase === 'creating') return creating(vm)
+  if (vm.power === undefined) return unknown(vm, nowMs)
+  return settled(vm, vm.power)
+}
+
+function settled(vm: Vm, power: string): StateView {
+  const wanted = vm.desiredPower
+  if (power === 'running') return wanted === 'stopped' ? busy('Stopping', vm) : { word: 'Running', tone: 'good' }
+  if (power === 'paused') return { word: 'Paused', tone: 'quiet', icon: 'pause', ...detailOf(vm) }
+  if (power === 'suspended') return { word: 'Suspended', tone: 'quiet', icon: 'pause', ...detailOf(vm) }
+  if (wanted === 'stopped') return { word: 'Stopped', tone: 'quiet' }
+  return vm.reason === 'vm/exited' ? crashed(vm) : busy('Starting', vm)
+}
+
+const detailOf = (vm: Vm) => (vm.detail ? { detail: vm.detail } : {})
+const crashed = (vm: Vm): StateView => ({ word: 'Crashed', tone: 'bad', ...detailOf(vm) })
+const busy = (word: string, vm: Vm): StateView => ({ word, tone: vm.reason ? 'warn' : 'busy', ...detailOf(vm) })
+
+function creating(vm: Vm): StateView {
+  const { progress } = vm
+  return busy(progress && progress.steps > 0 ? `Creating ${progress.step}/${progress.steps}` : 'Creating', vm)
+}
+
+function unknown(vm: Vm, nowMs: number): StateView {
+  const at = msOf(vm.asOf)
+  const detail = vm.power ? `Last known: ${vm.power}` : 'The host has not said anything about it yet'
+  if (at === undefined) return { word: 'Unknown', tone: 'unknown', detail }
+  return { word: `Unknown since ${formatMoment(new Date(at), new Date(nowMs))}`, tone: 'unknown', detail }
+}
+
+function quarantine(vm: Vm, nowMs: number): StateView {
+  const ends = msOf(vm.quarantineEndsAt)
+  if (ends === undefined)
+    return { word: 'In quarantine', tone: 'hold', detail: `Waits for ${vm.hostName || 'the host'} to confirm` }
+  const left = ends > nowMs ? `${formatDuration(ends - nowMs)} left` : 'being destroyed'
+  return { word: `In quarantine until ${formatMoment(new Date(ends), new Date(nowMs))}`, tone: 'hold', detail: left }
+}
+
+/** `6 d 4 h left` of a deleted VM; undefined when the host has not confirmed the end yet. */
+export function quarantineLeft(vm: Vm, nowMs: number): string | undefined {
+  const ends = msOf(vm.quarantineEndsAt)
+  if (ends === undefined) return undefined
+  return ends > nowMs ? `${formatDuration(ends - nowMs)} left` : 'being destroyed'
+}
+
+export interface ProgressView {
+  step: number
+  steps: number
+  detail: string
+  /** `12.4 MB of 40.1 MB`; undefined when the step moves no bytes. */
+  bytes: string | undefined
+  /** 0 to 0.99: never whole before the host says it is ready. Undefined = not measurable. */
+  fraction: number | undefined
+}
+
+export function vmProgress(vm: Vm): ProgressView | undefined {
+  const p = vm.progress
+  if (!p || p.steps === 0) return undefined
+  const total = p.totalBytes
+  const moved = p.doneBytes > 0n || total !== undefined
+  const share = total === undefined || total === 0n ? 0 : Math.min(1, Number(p.doneBytes) / Number(total))
+  return {
+    step: p.step,
+    steps: p.steps,
+    detail: vm.detail,
+    bytes: moved ? `${formatBytes(p.doneBytes)}${total === undefined ? '' : ` of ${formatBytes(total)}`}` : undefined,
+    fraction: Math.min(0.99, (Math.max(0, p.step - 1) + share) / p.steps),
+  }
+}
+
+/** What went wrong with it, in the shared words; undefined when nothing did or the reason is only a wait. */
+export function vmFault(vm: Vm): FaultData | undefined {
+  if (!(FAULT_CODES as readonly string[]).includes(vm.reason)) return undefined
+  const params = { vm: vm.name, host: vm.hostName, image: vm.imageName, detail: vm.detail }
+  return { code: vm.reason as FaultCode, disposition: 'transient', params, id: vm.id.slice(0, 8) }
+}
+
+/** One line for the table: progress, else what is wrong, else nothing. */
+export function vmRemark(vm: Vm): string {
+  const fault = vmFault(vm)
+  if (fault) return faultText(fault.code, fault.params).what
+  const progress = vmProgress(vm)
+  return progress ? [progress.detail, progress.bytes].filter(Boolean).join(' · ') : vm.detail
+}
+
+/** What can be asked of it now; the word why not, where the screen says one. */
+export function vmActions(vm: Vm) {
+  const deleted = vm.deletedAt !== undefined
+  const running = vm.desiredPower === 'running'
+  return {
+    start: !deleted && !running,
+    stop: !deleted && running,
+    restart: !deleted && running && vm.phase === 'ready',
+    remove: !deleted,
+    undelete: deleted,
+    purge: deleted,
+    console: !vm.unowned,
+  }
+}
+
+export const VM_FILTER_FIELDS = ['state', 'name', 'host', 'ip', 'image', 'label', 'id'] as const
+
+export function vmFilterRecord(vm: Vm, nowMs: number): FilterRecord {
+  const labels = Object.entries(vm.labels).map(([k, v]) => (v ? `${k}=${v}` : k))
+  return {
+    state: vmState(vm, nowMs).word,
+    name: vm.name,
+    host: vm.hostName,
+    ip: [vm.ip, vm.networkIp].filter(Boolean).join(' '),
+    image: vm.imageName,
+    label: labels.join(' '),
+    id: vm.id,
+  }
+}
+
+const ORDER: Record<StateView['tone'], number> = { bad: 0, warn: 1, unknown: 2, busy: 3, good: 4, quiet: 5, hold: 6 }
+
+/** Sort key of the state column: what needs a person first. */
+export const stateRank = (state: StateView): string => `${ORDER[state.tone]} ${state.word}`

@@ -1,0 +1,124 @@
+import { Monitor, Play, Power, Undo2 } from 'lucide-react'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { cx } from '../../lib/class-names.ts'
+import { go, hrefOf, type VmTab } from '../../routes.tsx'
+import { useVm } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { CopyButton } from '../../ui/copy-text.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { useKeys } from '../../ui/keys.ts'
+import { Page } from '../../ui/page.tsx'
+import { ConsoleView } from '../consoles/console-view.tsx'
+import { startVm, stopVm } from './actions.ts'
+import { vmActions } from './view-model.ts'
+import { VmMenu } from './vm-menu.tsx'
+import { CreationProgress, VmOverview } from './vm-overview.tsx'
+import { useVmSheets } from './vm-sheets.tsx'
+import { VmState } from './vms-table.tsx'
+
+export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
+  const vm = useVm(id)
+  const show = (next: VmTab) => go({ page: 'vm', id, tab: next })
+  useKeys({ c: () => show('console'), 'alt+1': () => show('overview'), 'alt+2': () => show('console') })
+  if (!vm)
+    return (
+      <EmptyState icon={Monitor} title="This VM is not in your fleet">
+        <p>It was destroyed, or this address is old.</p>
+        <a href={hrefOf({ page: 'vms', filter: '' })} className={buttonClass('plain')}>
+          Go to VMs
+        </a>
+      </EmptyState>
+    )
+  return (
+    <Page title={<Title vm={vm} />} actions={<Actions vm={vm} />}>
+      <nav aria-label={`Parts of ${vm.name}`} className="flex h-9 shrink-0 gap-1 border-line border-b px-4">
+        <PartLink id={id} tab="overview" here={tab === 'overview'}>
+          Overview
+        </PartLink>
+        <PartLink id={id} tab="console" here={tab === 'console'}>
+          Console
+        </PartLink>
+      </nav>
+      {tab === 'overview' ? (
+        <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
+          <VmOverview vm={vm} />
+        </div>
+      ) : (
+        <>
+          {vm.lifecycle === 'creating' && (
+            <div className="border-line border-b px-5 py-3">
+              <CreationProgress vm={vm} />
+            </div>
+          )}
+          <div className="min-h-0 flex-1">
+            <ConsoleView key={vm.id} vm={vm} />
+          </div>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function PartLink({ id, tab, here, children }: { id: string; tab: VmTab; here: boolean; children: string }) {
+  return (
+    <a
+      href={hrefOf({ page: 'vm', id, tab })}
+      {...(here ? { 'aria-current': 'page' as const } : {})}
+      className={cx(
+        '-mb-px flex h-9 items-center border-b-2 px-2.5',
+        here ? 'border-accent font-medium text-ink' : 'border-transparent text-dim hover:text-ink',
+      )}
+    >
+      {children}
+    </a>
+  )
+}
+
+function Title({ vm }: { vm: Vm }) {
+  return (
+    <>
+      <h1 className="truncate font-semibold text-lg">{vm.name}</h1>
+      <VmState vm={vm} strong />
+      <span className="text-dim">
+        on{' '}
+        <a href={hrefOf({ page: 'host', id: vm.hostId })} className="hover:underline">
+          {vm.hostName}
+        </a>
+      </span>
+      {vm.ip && (
+        <span className="flex items-center gap-0.5 text-dim">
+          {vm.ip}
+          <CopyButton text={vm.ip} label="Copy the address" />
+        </span>
+      )}
+    </>
+  )
+}
+
+function Actions({ vm }: { vm: Vm }) {
+  const can = vmActions(vm)
+  const sheets = useVmSheets()
+  return (
+    <>
+      {vm.deletedAt && (
+        <Button look="primary" onClick={() => sheets.undelete(vm)}>
+          <Undo2 size={14} aria-hidden />
+          Undo delete
+        </Button>
+      )}
+      {can.start && (
+        <Button look="primary" onClick={() => void startVm(vm)}>
+          <Play size={14} aria-hidden />
+          Start
+        </Button>
+      )}
+      {can.stop && (
+        <Button onClick={() => void stopVm(vm)}>
+          <Power size={14} aria-hidden />
+          Stop
+        </Button>
+      )}
+      <VmMenu vm={vm} />
+    </>
+  )
+}

@@ -1,0 +1,1 @@
+export const cx = (...parts: (string | false | undefined)[]): string => parts.filter(Boolean).join(' ')

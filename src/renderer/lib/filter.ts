@@ -1,0 +1,33 @@
+/** One word of a filter: bare text matches any column, `field:value` one of them, a leading `-` turns it round. */
+export interface FilterTerm {
+  field: string | undefined
+  text: string
+  not: boolean
+}
+
+/** What a row offers to a filter: column name → its text. */
+export type FilterRecord = Record<string, string>
+
+/** Words are split at spaces, `"…"` keeps them together. A colon after an unknown field is plain text (addresses). */
+export function parseFilter(source: string, fields: readonly string[]): FilterTerm[] {
+  const terms: FilterTerm[] = []
+  for (const [raw] of source.matchAll(/-?(?:[a-z]+:)?"[^"]*"?|\S+/gi)) {
+    const not = raw.startsWith('-') && raw.length > 1
+    const body = not ? raw.slice(1) : raw
+    const colon = body.indexOf(':')
+    const field = colon > 0 ? body.slice(0, colon).toLowerCase() : undefined
+    const known = field !== undefined && fields.includes(field)
+    const text = (known ? body.slice(colon + 1) : body).replaceAll('"', '').toLowerCase()
+    if (text !== '' || known) terms.push({ field: known ? field : undefined, text, not })
+  }
+  return terms
+}
+
+/** All terms must hold; text matches anywhere in a column, whatever its case. An unfinished `field:` holds for all. */
+export function matchesFilter(record: FilterRecord, terms: readonly FilterTerm[]): boolean {
+  return terms.every((term) => {
+    if (term.text === '') return true
+    const columns = term.field === undefined ? Object.values(record) : [record[term.field] ?? '']
+    return columns.some((c) => c.toLowerCase().includes(term.text)) !== term.not
+  })
+}

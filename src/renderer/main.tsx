@@ -1,0 +1,28 @@
+import './jitless.ts'
+import './styles.css'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { systemClock } from '../ipc/base/clock.ts'
+import { queryClient } from './api/queries.ts'
+import { signIn } from './api/sign-in.ts'
+import { watchFleet } from './api/transport.ts'
+import { App } from './app.tsx'
+import { runFleetFeed } from './state/fleet-feed.ts'
+import { fleetStore } from './state/fleet-store.ts'
+import { applyPreferences } from './state/preferences.ts'
+
+applyPreferences()
+const root = createRoot(document.getElementById('root') ?? document.body)
+const app = (
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>
+)
+
+if (await signIn())
+  void runFleetFeed({ store: fleetStore, watch: watchFleet, clock: systemClock }, new AbortController().signal)
+else fleetStore.setState({ feed: { state: 'signed-out' } })
+root.render(app)

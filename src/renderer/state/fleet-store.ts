@@ -1,0 +1,82 @@
+import { createStore } from 'zustand/vanilla'
+import type { FaultData } from '../../ipc/faults.ts'
+import type { FleetDelta, FleetState, WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { Image } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+
+type ById<T> = ReadonlyMap<string, T>
+
+/** Whether what is shown is still being told. `lost` keeps the last known state on the screen, with its age. */
+export type FeedLink =
+  | { state: 'opening' }
+  | { state: 'live' }
+  /** This window has no session: its link was used or is too old. Only a new start of the app helps. */
+  | { state: 'signed-out' }
+  | { state: 'lost'; since: number; nextTryAt: number; fault: FaultData }
+
+export interface FleetSnapshot {
+  /** Undefined until the first whole state: nothing is known, which is not an empty fleet. */
+  revision: bigint | undefined
+  hosts: ById<Host>
+  vms: ById<Vm>
+  images: ById<Image>
+  tasks: ById<Task>
+  feed: FeedLink
+}
+
+export const EMPTY_FLEET: FleetSnapshot = {
+  revision: undefined,
+  hosts: new Map(),
+  vms: new Map(),
+  images: new Map(),
+  tasks: new Map(),
+  feed: { state: 'opening' },
+}
+
+/** `gap`: a delta was missed, so the stream must be opened again. */
+export type Applied = { kind: 'applied'; next: FleetSnapshot } | { kind: 'gap' }
+
+/** One message of WatchFleet onto what is known. Rows a delta does not name keep their identity. */
+export function applyFleetMessage(known: FleetSnapshot, response: WatchFleetResponse): Applied {
+  const { revision, message } = response
+  switch (message.case) {
+    case 'state':
+      return { kind: 'applied', next: { ...known, ...wholeState(message.value), revision } }
+    case 'delta':
+      if (known.revision === undefined || revision !== known.revision + 1n) return { kind: 'gap' }
+      return { kind: 'applied', next: { ...known, ...mergeDelta(known, message.value), revision } }
+    default:
+      return { kind: 'applied', next: known }
+  }
+}
+
+function wholeState(state: FleetState) {
+  return { hosts: byId(state.hosts), vms: byId(state.vms), images: byId(state.images), tasks: byId(state.tasks) }
+}
+
+function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
+  return {
+    hosts: merge(known.hosts, delta.hosts, delta.removedHostIds),
+    vms: merge(known.vms, delta.vms, delta.removedVmIds),
+    images: merge(known.images, delta.images, delta.removedImageIds),
+    tasks: merge(known.tasks, delta.tasks, delta.removedTaskIds),
+  }
+}
+
+const byId = <T extends { id: string }>(rows: readonly T[]): ById<T> => new Map(rows.map((row) => [row.id, row]))
+
+function merge<T extends { id: string }>(known: ById<T>, upserts: readonly T[], removed: readonly string[]): ById<T> {
+  if (upserts.length === 0 && removed.length === 0) return known
+  const next = new Map(known)
+  for (const id of removed) next.delete(id)
+  for (const row of upserts) next.set(row.id, row)
+  return next
+}
+
+export const createFleetStore = () => createStore<FleetSnapshot>(() => EMPTY_FLEET)
+export type FleetStore = ReturnType<typeof createFleetStore>
+
+/** The one fleet of this window, fed by `runFleetFeed`. */
+export const fleetStore = createFleetStore()

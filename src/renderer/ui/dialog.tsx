@@ -1,0 +1,63 @@
+import { X } from 'lucide-react'
+import { Dialog as Radix } from 'radix-ui'
+import type { ReactNode, RefObject } from 'react'
+import { cx } from '../lib/class-names.ts'
+import { IconButton } from './button.tsx'
+
+export interface DialogProps {
+  open: boolean
+  onClose: () => void
+  title: ReactNode
+  /** Read after the title. Shown under it. */
+  description?: ReactNode
+  children?: ReactNode
+  /** Buttons, the safe one first. */
+  footer?: ReactNode
+  tone?: 'plain' | 'danger'
+  wide?: boolean
+  /** What gets the focus first. Absent = the first thing that can have it. */
+  initialFocus?: RefObject<HTMLElement | null>
+}
+
+/** A modal sheet. Escape and a click beside it close it; the focus goes back to where it came from. */
+export function Dialog({ open, onClose, title, description, children, footer, tone, wide, initialFocus }: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-black/35 dark:bg-black/60" />
+        <Radix.Content
+          {...(description === undefined ? { 'aria-describedby': undefined } : {})}
+          onOpenAutoFocus={(event) => {
+            if (!initialFocus?.current) return
+            event.preventDefault()
+            initialFocus.current.focus()
+          }}
+          className={cx(
+            'fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col',
+            'animate-[rise_140ms_ease-out] rounded-xl border bg-panel shadow-pop',
+            wide ? 'max-w-2xl' : 'max-w-lg',
+            tone === 'danger' ? 'border-bad/50' : 'border-line',
+          )}
+        >
+          <header className="flex items-start gap-3 px-5 pt-4 pb-2">
+            <div className="min-w-0 flex-1">
+              <Radix.Title className={cx('font-semibold text-lg leading-6', tone === 'danger' && 'text-bad')}>
+                {title}
+              </Radix.Title>
+              {description !== undefined && (
+                <Radix.Description className="mt-1 text-dim">{description}</Radix.Description>
+              )}
+            </div>
+            <Radix.Close asChild>
+              <IconButton label="Close">
+                <X size={16} />
+              </IconButton>
+            </Radix.Close>
+          </header>
+          {children !== undefined && <div className="min-h-0 overflow-y-auto px-5 py-2">{children}</div>}
+          {footer !== undefined && <footer className="flex justify-end gap-2 px-5 pt-2 pb-4">{footer}</footer>}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  )
+}

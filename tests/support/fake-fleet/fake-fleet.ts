@@ -1,0 +1,196 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampNow } from '@bufbuild/protobuf/wkt'
+import type { ConnectRouter } from '@connectrpc/connect'
+import { toConnectError } from '../../../src/ipc/fault-wire.ts'
+import { Fault } from '../../../src/ipc/faults.ts'
+import { type AuditEntry, AuditService } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
+import {
+  FleetDeltaSchema,
+  FleetService,
+  type FleetState,
+  type WatchFleetResponse,
+  WatchFleetResponseSchema,
+} from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
+import { ImageService } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
+import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
+import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { anUnreportedVm, aTask } from './rows.ts'
+
+export interface Delta {
+  vms?: Vm[]
+  tasks?: Task[]
+  hosts?: FleetState['hosts']
+  images?: FleetState['images']
+  removedVmIds?: string[]
+}
+
+/** Every call the page made, for a test to look at. */
+export interface Call {
+  method: string
+  request: unknown
+}
+
+/** A control plane that only remembers and tells: what happens in it is scripted by whoever holds it. */
+export class FakeFleet {
+  readonly calls: Call[] = []
+  audit: AuditEntry[] = []
+  info = {
+    localHostPossible: true,
+    localHostDetail: '',
+    buildTinyPossible: true,
+    sshConfigHosts: ['rack2-07', 'edge-1'],
+  }
+  /** Answers AddHost; tests script the task from there. */
+  onAddHost: (name: string) => Task = (name) => aTask({ subject: name })
+  #state: FleetState
+  #revision = 1n
+  readonly #watchers = new Set<(message: WatchFleetResponse) => void>()
+
+  constructor(state: FleetState) {
+    this.#state = state
+  }
+
+  get state(): FleetState {
+    return this.#state
+  }
+
+  vm(ref: string): Vm {
+    const vm = this.#state.vms.find((v) => v.id === ref || v.name === ref)
+    if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+    return vm
+  }
+
+  /** Changes rows and tells every watcher. */
+  tell(delta: Delta): void {
+    const state = this.#state
+    state.vms = merged(state.vms, delta.vms ?? []).filter((v) => !delta.removedVmIds?.includes(v.id))
+    state.tasks = merged(state.tasks, delta.tasks ?? [])
+    state.hosts = merged(state.hosts, delta.hosts ?? [])
+    state.images = merged(state.images, delta.images ?? [])
+    this.#revision++
+    const message = create(WatchFleetResponseSchema, {
+      revision: this.#revision,
+      message: { case: 'delta', value: create(FleetDeltaSchema, delta) },
+    })
+    for (const send of this.#watchers) send(message)
+  }
+
+  async *watch(signal: AbortSignal): AsyncGenerator<WatchFleetResponse> {
+    const queue: WatchFleetResponse[] = [
+      create(WatchFleetResponseSchema, { revision: this.#revision, message: { case: 'state', value: this.#state } }),
+    ]
+    let wake: () => void = () => undefined
+    const send = (message: WatchFleetResponse) => {
+      queue.push(message)
+      wake()
+    }
+    this.#watchers.add(send)
+    signal.addEventListener('abort', () => wake())
+    try {
+      while (!signal.aborted) {
+        const next = queue.shift()
+        if (next) yield next
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+      }
+    } finally {
+      this.#watchers.delete(send)
+    }
+  }
+
+  routes = (router: ConnectRouter): void => {
+    const seen = <R, A>(method: string, answer: (request: R) => A) => {
+      return (request: R): A => {
+        this.calls.push({ method, request })
+        try {
+          return answer(request)
+        } catch (error) {
+          throw toConnectError(error)
+        }
+      }
+    }
+    const change = (ref: string, edit: (vm: Vm) => void) => {
+      const vm = this.vm(ref)
+      edit(vm)
+      this.tell({ vms: [vm] })
+      return { vm }
+    }
+    router.service(FleetService, {
+      watchFleet: (_request, context) => this.watch(context.signal),
+      getInfo: () => ({ version: '0.1.0', fleetId: 'f'.repeat(32), dataDir: '/data', pid: 1, ...this.info }),
+    })
+    router.service(HostService, {
+      addHost: seen('addHost', (request) => {
+        const task = this.onAddHost(request.name)
+        this.tell({ tasks: [task] })
+        return { task }
+      }),
+      reconnectHost: seen('reconnectHost', () => ({})),
+      signInHost: seen('signInHost', () => ({})),
+      removeHost: seen('removeHost', () => ({})),
+      listHosts: () => ({ hosts: this.#state.hosts }),
+    })
+    router.service(VmService, {
+      listVms: () => ({ vms: this.#state.vms }),
+      createVm: seen('createVm', (request) => {
+        if (this.#state.vms.some((v) => v.name === request.name && !v.deletedAt))
+          throw new Fault('vm/name-taken', 'permanent', { vm: request.name })
+        const [host] = this.#state.hosts
+        const { name, vcpus = 1, memMb = 512, diskGb = 10 } = request
+        const place = { hostId: host?.id ?? '', hostName: host?.name ?? '' }
+        const vm = anUnreportedVm({ name, vcpus, memMb, diskGb, ...place, createdAt: timestampNow() })
+        this.tell({ vms: [vm] })
+        return { vm, created: true }
+      }),
+      startVm: seen('startVm', ({ vm }) => change(vm, (v) => Object.assign(v, { desiredPower: 'running' }))),
+      stopVm: seen('stopVm', ({ vm }) => change(vm, (v) => Object.assign(v, { desiredPower: 'stopped' }))),
+      restartVm: seen('restartVm', ({ vm }) => change(vm, () => undefined)),
+      deleteVm: seen('deleteVm', ({ vm }) => change(vm, (v) => Object.assign(v, { deletedAt: timestampNow() }))),
+      undeleteVm: seen('undeleteVm', ({ vm, newName }) =>
+        change(vm, (v) => {
+          delete v.deletedAt
+          delete v.quarantineEndsAt
+          if (newName) v.name = newName
+        }),
+      ),
+      purgeVm: seen('purgeVm', ({ vm }) => {
+        this.tell({ removedVmIds: [this.vm(vm).id] })
+        return {}
+      }),
+    })
+    router.service(ImageService, {
+      listImages: () => ({ images: this.#state.images }),
+      buildTinyImage: seen('buildTinyImage', () => {
+        const task = aTask({ kind: 'build_image', subject: 'tiny' })
+        this.tell({ tasks: [task] })
+        return { task }
+      }),
+    })
+    router.service(TaskService, {
+      answerTask: seen('answerTask', (request) => ({ task: this.#task(request.taskId) })),
+      cancelTask: seen('cancelTask', (request) => {
+        const task = this.#task(request.id)
+        task.state = 'cancelled'
+        delete task.question
+        this.tell({ tasks: [task] })
+        return { task }
+      }),
+    })
+    router.service(AuditService, { listAudit: () => ({ entries: this.audit }) })
+  }
+
+  #task(id: string): Task {
+    const task = this.#state.tasks.find((t) => t.id === id)
+    if (!task) throw new Fault('task/not-found', 'permanent')
+    return task
+  }
+}
+
+function merged<T extends { id: string }>(rows: T[], changed: T[]): T[] {
+  const next = new Map(rows.map((row) => [row.id, row]))
+  for (const row of changed) next.set(row.id, row)
+  return [...next.values()]
+}

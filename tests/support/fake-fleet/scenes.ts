@@ -1,0 +1,215 @@
+import { create } from '@bufbuild/protobuf'
+import { type FleetState, FleetStateSchema } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { aHost, anImage, anUnreportedVm, at, aVm } from './rows.ts'
+
+const MIN = 60_000
+const HOUR = 60 * MIN
+const DAY = 24 * HOUR
+
+export const emptyScene = (): FleetState => create(FleetStateSchema, {})
+
+/** A fleet in which every state word of hosts and VMs is to be seen. */
+export function busyScene(now: number): FleetState {
+  const rack = aHost({ name: 'rack2-07', createdAt: at(now - 90 * DAY), lastSeenAt: at(now), vms: 9 })
+  const local = aHost({
+    name: 'this-computer',
+    kind: 'local',
+    address: '',
+    carrier: 'unix',
+    hostKeyFingerprint: '',
+    runsAs: 'ada',
+    startedBy: 'app',
+    os: 'Debian 12',
+    cpuModel: 'Intel Core i7-1365U',
+    acceleration: 'tcg',
+    accelerationDetail: '/dev/kvm is there but does not run (I/O error)',
+    capacity: { vcpus: 12, memMb: 32768n, diskGb: 400n },
+    allocated: { vcpus: 2, memMb: 1024n, diskGb: 21n },
+    lastSeenAt: at(now),
+    vms: 2,
+  })
+  const edge = aHost({
+    name: 'edge-1',
+    address: 'root@edge-1.lab.test:2222',
+    link: 'unreachable',
+    linkFault: {
+      code: 'host/unreachable',
+      disposition: 'transient',
+      params: { address: 'edge-1.lab.test:2222', detail: 'timed out' },
+      id: '4c1e',
+    },
+    nextTryAt: at(now + 14_000),
+    lastSeenAt: at(now - 7 * MIN),
+    stale: true,
+    os: 'Ubuntu 24.04',
+    vms: 2,
+    allocated: { vcpus: 30, memMb: 122880n, diskGb: 900n },
+    capacity: { vcpus: 32, memMb: 131072n, diskGb: 1000n },
+  })
+  const rebuilt = aHost({
+    name: 'db-rack-3',
+    address: 'ops@10.0.2.31:22',
+    link: 'key_changed',
+    linkFault: {
+      code: 'ssh/host-key-changed',
+      disposition: 'permanent',
+      params: {
+        fingerprint: 'SHA256:9wTt1bYpLr5mQeJd2uGhSaFiNxWcVz03n4KvZqk8cXo',
+        known: 'SHA256:3n4KvZqk8cXo9wTt1bYpLr5mQeJd2uGhSaFiNxWcVz0',
+      },
+      id: '77aa',
+    },
+    lastSeenAt: at(now - 26 * HOUR),
+    stale: true,
+    vms: 1,
+  })
+  const asks = aHost({
+    name: 'build-4',
+    address: 'ci@build-4:22',
+    link: 'sign_in_needed',
+    linkFault: {
+      code: 'ssh/auth-refused',
+      disposition: 'permanent',
+      params: { address: 'ci@build-4:22', methods: 'publickey' },
+      id: '0b12',
+    },
+    lastSeenAt: at(now - 3 * HOUR),
+    stale: true,
+    vms: 0,
+    arch: 'aarch64',
+    os: 'Debian 13',
+  })
+  const on = { hostId: rack.id, hostName: rack.name, asOf: at(now - 2000), createdAt: at(now - 12 * DAY) }
+  const onEdge = { hostId: edge.id, hostName: edge.name, asOf: at(now - 7 * MIN), createdAt: at(now - 40 * DAY) }
+  const vms = [
+    aVm({
+      ...on,
+      name: 'web-12',
+      ip: '10.20.0.12',
+      vcpus: 2,
+      memMb: 2048,
+      imageName: 'debian-12',
+      startedAt: at(now - 4 * DAY),
+      labels: { app: 'shop', prod: '' },
+    }),
+    aVm({
+      ...on,
+      name: 'web-13',
+      ip: '10.20.0.13',
+      vcpus: 2,
+      memMb: 2048,
+      imageName: 'debian-12',
+      startedAt: at(now - 4 * DAY),
+      labels: { app: 'shop' },
+    }),
+    aVm({
+      ...on,
+      name: 'db-3',
+      ip: '10.20.0.31',
+      vcpus: 4,
+      memMb: 8192,
+      diskGb: 80,
+      imageName: 'debian-12',
+      startedAt: at(now - 11 * DAY),
+    }),
+    aVm({
+      ...on,
+      name: 'ci-runner-7',
+      vcpus: 2,
+      memMb: 4096,
+      diskGb: 20,
+      phase: 'creating',
+      power: 'stopped',
+      detail: 'sending the image to the host',
+      progress: { step: 2, steps: 6, doneBytes: 15_100_000n, totalBytes: 24_600_000n },
+      createdAt: at(now - 9000),
+    }),
+    aVm({ ...on, name: 'mail-1', power: 'stopped', desiredPower: 'stopped', imageName: 'debian-12' }),
+    aVm({ ...on, name: 'queue-2', power: 'stopped', detail: 'waiting for memory on the host' }),
+    aVm({
+      ...on,
+      name: 'cache-1',
+      desiredPower: 'stopped',
+      ip: '10.20.0.40',
+      startedAt: at(now - HOUR),
+      detail: 'asked the guest to power off',
+    }),
+    aVm({
+      ...on,
+      name: 'scratch',
+      power: 'stopped',
+      reason: 'vm/exited',
+      detail: 'signal 9: killed by the kernel, out of memory',
+    }),
+    aVm({
+      ...on,
+      name: 'imported',
+      phase: 'failed',
+      power: 'stopped',
+      reason: 'image/digest-mismatch',
+      detail: 'expected 9f2c…, got 11ab…',
+    }),
+    aVm({ ...on, name: 'lab-2', power: 'paused', ip: '10.20.0.44', startedAt: at(now - 5 * HOUR) }),
+    aVm({ ...onEdge, name: 'sensor-hub', hostUnknown: true, ip: '10.20.1.5', startedAt: at(now - 33 * DAY) }),
+    aVm({ ...onEdge, name: 'camera-gw', hostUnknown: true, power: 'stopped', desiredPower: 'stopped' }),
+    aVm({
+      ...on,
+      name: 'old-ci',
+      deletedAt: at(now - 20 * HOUR),
+      quarantineEndsAt: at(now + 6 * DAY + 4 * HOUR),
+      power: 'stopped',
+      desiredPower: 'stopped',
+      diskGb: 40,
+    }),
+    aVm({
+      ...on,
+      name: 'tmp-9',
+      deletedAt: at(now - 6 * DAY),
+      quarantineEndsAt: at(now + 22 * HOUR),
+      power: 'stopped',
+      desiredPower: 'stopped',
+    }),
+    anUnreportedVm({ ...onEdge, name: 'edge-new', createdAt: at(now - 60_000), hostUnknown: false }),
+    aVm({
+      hostId: local.id,
+      hostName: local.name,
+      name: 'play',
+      memMb: 96,
+      diskGb: 1,
+      ip: '10.0.2.15',
+      startedAt: at(now - 12 * MIN),
+      asOf: at(now - 1000),
+      createdAt: at(now - DAY),
+      acceleration: 'tcg',
+    }),
+  ]
+  const images = [
+    anImage({ cachedOn: [rack.id, local.id], usedBy: 9, createdAt: at(now - 30 * DAY) }),
+    anImage({
+      name: 'debian-12',
+      kind: 'disk',
+      url: 'https://cloud.debian.org/images/cloud/bookworm/latest/debian-12-genericcloud-amd64.qcow2',
+      sha256: '11c7f0d2a4b6e8c0d2f4a6b8c0e2f4a6b8d0f2a4c6e8f0a2b4d6f8a0c2e4f6a8',
+      sizeBytes: 337_600_000n,
+      isDefault: false,
+      defaultVcpus: 1,
+      defaultMemMb: 512,
+      defaultDiskGb: 10,
+      description: 'Debian 12 with cloud-init.',
+      cachedOn: [rack.id],
+      usedBy: 4,
+    }),
+    anImage({
+      name: 'ubuntu-24-04',
+      kind: 'disk',
+      url: 'https://cloud-images.ubuntu.com/noble/current/noble-server-cloudimg-amd64.img',
+      sha256: '22c7f0d2a4b6e8c0d2f4a6b8c0e2f4a6b8d0f2a4c6e8f0a2b4d6f8a0c2e4f6a8',
+      isDefault: false,
+      description: 'Ubuntu 24.04 LTS with cloud-init.',
+    }),
+  ].map((image) => {
+    if (image.name === 'ubuntu-24-04') delete image.sizeBytes
+    return image
+  })
+  return create(FleetStateSchema, { hosts: [rack, local, edge, rebuilt, asks], vms, images })
+}
