@@ -23,6 +23,16 @@ const INPUTS: Record<Target, string[]> = {
   sea: ['src/ipc', 'src/agent', 'scripts/sea.ts', ...TOOLS],
 }
 
+const OUTPUT: Record<Target, string> = {
+  main: 'dist/main/serve.mjs',
+  electron: 'dist/main/index.mjs',
+  preload: 'dist/preload/preload.cjs',
+  renderer: 'dist/renderer/index.html',
+  assets: 'dist/assets',
+  agent: 'dist/agent/agent.cjs',
+  sea: `dist/agent/eitri-agent-linux-${process.arch}.gz`,
+}
+
 const RUN: Record<Target, () => Promise<void>> = {
   main: bundlePlain,
   electron: bundleElectron,
@@ -57,11 +67,11 @@ export async function ensureBuilt(
   say: (target: Target) => void,
   force = false,
 ): Promise<void> {
-  const stale = () => targets.filter((target) => force || ifStale(target, INPUTS[target]).stale)
+  const stale = () => targets.filter((target) => force || ifStale(target, INPUTS[target], OUTPUT[target]).stale)
   if (stale().length === 0) return
   await withBuildLock(async () => {
     for (const target of stale()) {
-      const { markFresh } = ifStale(target, INPUTS[target])
+      const { markFresh } = ifStale(target, INPUTS[target], OUTPUT[target])
       say(target)
       await RUN[target]()
       markFresh()

@@ -103,16 +103,17 @@ async function fileDigest(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** dist/agent/manifest.json: what stands there now, each with digest and size. */
+/** dist/agent/manifest.json: the bundle and the executables made from this very bundle, each with digest and size. */
 export async function writeAgentManifest(): Promise<void> {
   const dir = join(root, 'dist/agent')
-  const names = ['agent.cjs', `eitri-agent-linux-${process.arch}`, `eitri-agent-linux-${process.arch}.gz`]
-  const files: Record<string, { sha256: string; size_bytes: number }> = {}
-  for (const name of names) {
-    const file = join(dir, name)
-    if (existsSync(file)) files[name] = { sha256: await fileDigest(file), size_bytes: statSync(file).size }
-  }
   const build_digest = buildDigestOf(await readFile(join(dir, 'agent.cjs'), 'utf8'))
+  const exe = `eitri-agent-linux-${process.arch}`
+  const current = existsSync(join(dir, exe)) && (await readFile(join(dir, exe))).includes(build_digest)
+  const files: Record<string, { sha256: string; size_bytes: number }> = {}
+  for (const name of current ? ['agent.cjs', exe, `${exe}.gz`] : ['agent.cjs']) {
+    const file = join(dir, name)
+    files[name] = { sha256: await fileDigest(file), size_bytes: statSync(file).size }
+  }
   const manifest = { version: await version(), build_digest, files }
   await replaceFile(join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

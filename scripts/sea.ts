@@ -28,7 +28,7 @@ export async function buildExecutable(): Promise<void> {
         useSnapshot: false,
       }),
     )
-    execFileSync(process.execPath, ['--experimental-sea-config', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+    execFileSync(process.execPath, ['--experimental-sea-config', config], { stdio: 'pipe' })
     await copyFile(process.execPath, exe)
     await chmod(exe, 0o755)
     await quietly(async () => inject(exe, 'NODE_SEA_BLOB', await readFile(blob), { sentinelFuse: FUSE }))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from './root.ts'
@@ -32,11 +32,15 @@ function read(file: string): string {
 }
 
 /** Compares paths, times and sizes of the inputs with those of the last build. Take it before building: an edit made meanwhile then counts as new. */
-export function ifStale(target: string, inputs: readonly string[]): { stale: boolean; markFresh(): void } {
+export function ifStale(
+  target: string,
+  inputs: readonly string[],
+  output: string,
+): { stale: boolean; markFresh(): void } {
   const stamp = join(root, 'dist/.stamps', target)
   const now = key(inputs)
   return {
-    stale: read(stamp) !== now,
+    stale: read(stamp) !== now || !existsSync(join(root, output)),
     markFresh() {
       mkdirSync(dirname(stamp), { recursive: true })
       writeFileSync(stamp, `${now}\n`)

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { runBrowserShell } from './browser-shell.ts'
 import { ensureBuilt, TARGETS } from './build.ts'
 import { findElectron } from './electron-path.ts'
 import { BROWSER_PARTS, ensureParts, VM_PARTS } from './parts.ts'
@@ -49,20 +50,29 @@ function electron(insist: boolean) {
   return fetched
 }
 
-function shell(values: ReturnType<typeof options>): { command: string; args: string[] } {
-  const dataDir = values['data-dir'] === undefined ? [] : ['--data-dir', values['data-dir']]
-  const browser = { command: process.execPath, args: [join(root, 'dist/main/serve.mjs'), '--open', ...dataDir] }
-  if (values.browser) return browser
+/** Electron's binary, or undefined for the browser shell, said in one line. */
+function chooseShell(values: ReturnType<typeof options>): string | undefined {
+  if (values.browser) return undefined
   const found = electron(values.electron ?? false)
+  if (found.ok) return found.path
+  console.error(`${values.electron ? 'Electron cannot be started' : 'Using the browser shell'}: ${found.reason}`)
+  if (values.electron) process.exit(3)
+  return undefined
+}
+
+function runElectron(path: string, dataDir: string | undefined): Promise<number> {
   // as root Chromium's sandbox does not start
   const noSandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  if (found.ok) return { command: found.path, args: [...noSandbox, root, ...dataDir] }
-  if (values.electron) {
-    console.error(`Electron cannot be started: ${found.reason}`)
-    process.exit(3)
-  }
-  console.error(`Using the browser shell: ${found.reason}`)
-  return browser
+  const args = [...noSandbox, root, ...(dataDir === undefined ? [] : ['--data-dir', dataDir])]
+  const child = spawn(path, args, { cwd: root, stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  return new Promise((resolve) => {
+    child.on('error', (error) => {
+      console.error(`${path} could not be started: ${error.message}`)
+      resolve(3)
+    })
+    child.on('exit', (code) => resolve(code ?? 1))
+  })
 }
 
 const values = options()
@@ -70,19 +80,11 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const { command, args } = shell(values)
-const inBrowser = command === process.execPath
+const path = chooseShell(values)
 const display = process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY']
-await ensureParts([...VM_PARTS, ...(inBrowser && display ? BROWSER_PARTS : [])])
-const notUsed = inBrowser ? ['electron', 'preload'] : []
-await ensureBuilt(
-  TARGETS.filter((target) => !notUsed.includes(target)),
-  (target) => console.error(`Building ${target} …`),
-)
-const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-child.on('error', (error) => {
-  console.error(`${command} could not be started: ${error.message}`)
-  process.exit(3)
-})
-child.on('exit', (code, signal) => process.exit(code ?? (signal ? 130 : 1)))
+await ensureParts([...VM_PARTS, ...(path === undefined && display ? BROWSER_PARTS : [])])
+const notUsed = path === undefined ? ['electron', 'preload'] : []
+const targets = TARGETS.filter((target) => !notUsed.includes(target))
+await ensureBuilt(targets, (target) => console.error(`Building ${target} …`))
+const dataDir = values['data-dir']
+process.exit(path === undefined ? await runBrowserShell(dataDir) : await runElectron(path, dataDir))

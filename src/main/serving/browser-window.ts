@@ -42,15 +42,25 @@ export async function writeLaunchPage(url: string): Promise<{ page: string; remo
   return { page, remove: () => rm(dir, { recursive: true, force: true }) }
 }
 
+/** A window without tabs or address bar, of a profile of its own. */
+export function windowArguments(page: string, profile: string): string[] {
+  const quiet =
+    'no-first-run no-default-browser-check disable-background-networking disable-component-update disable-sync'
+  const args = [`--app=file://${page}`, `--user-data-dir=${profile}`, ...quiet.split(' ').map((flag) => `--${flag}`)]
+  // Chromium refuses to start its sandbox as root.
+  return [...args, '--window-size=1400,900', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])]
+}
+
 /** Opens an app window of its own profile and returns at once; the window outlives this process. Undefined, or why not. */
 export async function openBrowserWindow(url: string, profile: string, env: Env): Promise<string | undefined> {
   const browser = findBrowser(env)
   if ('why' in browser) return browser.why
   const { page, remove } = await writeLaunchPage(url)
-  const args = [`--app=file://${page}`, `--user-data-dir=${profile}`, '--no-first-run', '--no-default-browser-check']
-  // Chromium refuses to start its sandbox as root.
-  if (process.getuid?.() === 0) args.push('--no-sandbox')
-  const child = spawn(browser.path, args, { detached: true, stdio: 'ignore', env: env as NodeJS.ProcessEnv })
+  const child = spawn(browser.path, windowArguments(page, profile), {
+    detached: true,
+    stdio: 'ignore',
+    env: env as NodeJS.ProcessEnv,
+  })
   const started = await new Promise<string | undefined>((resolve) => {
     child.once('spawn', () => resolve(undefined))
     child.once('error', (error) => resolve(`${browser.path} did not start (${error.message}).`))

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { hostname, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { controlPaths } from '../src/main/control/node-ports.ts'
+import { findBrowser, windowArguments, writeLaunchPage } from '../src/main/serving/browser-window.ts'
+import { root } from './root.ts'
+
+/** A Chromium that ends sooner gave its window to one of the same profile that runs already. */
+const HANDED_OVER_MS = 3_000
+/** The link works this long; then its page goes. */
+const LINK_MS = 60_000
+const STOP_TIMEOUT_MS = 10_000
+
+interface Ready {
+  attached: boolean
+  url: string
+}
+
+const signalled = () =>
+  new Promise<number>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(0))
+  })
+
+/**
+ * Starts a control plane, or attaches to the one that runs, and opens its window. Closing the window stops what was started
+ * here; VMs and the local agent go on. Answers an exit code.
+ */
+export async function runBrowserShell(dataDir: string | undefined): Promise<number> {
+  const args = ['--listen', '127.0.0.1:0', '--ready-json', ...(dataDir === undefined ? [] : ['--data-dir', dataDir])]
+  const control = spawn(process.execPath, [join(root, 'dist/main/serve.mjs'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const stopped = signalled()
+  const ended = once(control, 'exit').then(([code]) => Number(code ?? 1))
+  const ready = await Promise.race([readyLine(control), ended.then((code) => code || never()), stopped])
+  if (typeof ready === 'number') {
+    await stopControl(control)
+    return ready
+  }
+  const closed = openWindow(ready, join(controlPaths({ dataDir }).dataDir, 'browser'), stopped)
+  if (ready.attached) return closed
+  const code = await Promise.race([closed, ended, stopped])
+  await stopControl(control)
+  return code
+}
+
+const never = () => new Promise<never>(() => {})
+
+async function readyLine(control: ChildProcess): Promise<Ready> {
+  for await (const line of createInterface({ input: control.stdout as NodeJS.ReadableStream }))
+    return JSON.parse(line) as Ready
+  return never()
+}
+
+/** Resolves when the window was closed. */
+async function openWindow({ url, attached }: Ready, profile: string, stopped: Promise<number>): Promise<number> {
+  const browser = findBrowser(process.env)
+  if ('why' in browser) {
+    const { port } = new URL(url)
+    console.log(`${browser.why} Open within ${LINK_MS / 1000} s, once: ${url}`)
+    console.log(`From another machine first: ssh -L ${port}:127.0.0.1:${port} ${userInfo().username}@${hostname()}`)
+    if (attached) return 0
+    console.log('Ctrl-C here stops the control plane; VMs go on.')
+    return never()
+  }
+  const { page, remove } = await writeLaunchPage(url)
+  const child = spawn(browser.path, windowArguments(page, profile), { stdio: 'ignore', detached: true })
+  const late = setTimeout(() => void remove(), LINK_MS)
+  const since = Date.now()
+  try {
+    await Promise.race([once(child, 'exit'), stopped.then(() => child.kill())])
+    if (!attached && Date.now() - since < HANDED_OVER_MS) await stopped
+    return 0
+  } catch (error) {
+    console.error(`${browser.path} could not be started: ${(error as Error).message}`)
+    return 3
+  } finally {
+    clearTimeout(late)
+    await remove()
+  }
+}
+
+async function stopControl(control: ChildProcess): Promise<void> {
+  if (control.exitCode !== null || control.signalCode !== null) return
+  const gone = once(control, 'exit')
+  control.kill('SIGTERM')
+  const late = setTimeout(() => control.kill('SIGKILL'), STOP_TIMEOUT_MS)
+  await gone
+  clearTimeout(late)
+}
