@@ -92,10 +92,14 @@ function install() {
   process.stderr.write('Installing packages with npm ci …\n')
   const npmCli = process.env['npm_execpath']
   const [command, prefix] = npmCli?.endsWith('.js') ? [process.execPath, [npmCli]] : ['npm', []]
-  const { status, error } = spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  })
+  const ci = () =>
+    spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    })
+  const first = ci()
+  // a cold cache meets a registry that stumbles now and then
+  const { status, error } = first.status === 0 ? first : ci()
   if (error) stop(3, `npm could not be started (${error.message}): install npm and run this again.`)
   if (status !== 0) stop(1, 'npm ci failed; nothing was started. Its reason stands above.')
   if (!existsSync(projectNode()))
