@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { systemClock } from '../../src/ipc/base/clock.ts'
@@ -20,12 +20,14 @@ import { helloMessage } from '../../src/ipc/hello-message.ts'
 import { AGENT_PROTOCOL, LIMITS } from '../../src/ipc/units.ts'
 import { type AgentLink, openAgentLink } from '../../src/main/control/hosts/agent-link.ts'
 
+type KeyPair = { publicKey: KeyObject; privateKey: KeyObject }
 type Response = MessageInitShape<typeof SyncResponseSchema>
 
 /** The Sync side of an agent on a unix socket, over real HTTP/2; the test says what it reports. */
 export class FakeSyncAgent {
   readonly dir = mkdtempSync(join(tmpdir(), 'eitri-sync-'))
-  readonly socketPath = join(this.dir, 'agent.sock')
+  readonly socketPath: string
+  readonly key: KeyPair
   readonly attaches: Attach[] = []
   readonly snapshots: Snapshot[] = []
   hostId = 'f'.repeat(32)
@@ -38,13 +40,15 @@ export class FakeSyncAgent {
   /** Never answers Attach. */
   mute = false
   signWith: KeyObject
-  readonly #key = generateKeyPairSync('ed25519')
   readonly #server: http2.Http2Server
   readonly #sessions = new Set<http2.ServerHttp2Session>()
   readonly #out = new Set<(response: Response | undefined) => void>()
 
-  constructor() {
-    this.signWith = this.#key.privateKey
+  /** With the socket and key of another one: that agent, started again. */
+  constructor({ socketPath, key }: { socketPath?: string; key?: KeyPair } = {}) {
+    this.socketPath = socketPath ?? join(this.dir, 'agent.sock')
+    this.key = key ?? generateKeyPairSync('ed25519')
+    this.signWith = this.key.privateKey
     this.#server = http2.createServer(
       connectNodeAdapter({
         readMaxBytes: LIMITS.agentMessageBytes,
@@ -59,8 +63,9 @@ export class FakeSyncAgent {
     })
   }
 
-  static async start(): Promise<FakeSyncAgent> {
-    const agent = new FakeSyncAgent()
+  static async start(again: { socketPath?: string; key?: KeyPair } = {}): Promise<FakeSyncAgent> {
+    const agent = new FakeSyncAgent(again)
+    mkdirSync(dirname(agent.socketPath), { recursive: true })
     await new Promise<void>((resolve) => agent.#server.listen(agent.socketPath, resolve))
     return agent
   }
@@ -105,7 +110,7 @@ export class FakeSyncAgent {
   async stop(): Promise<void> {
     this.cut()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    rmSync(this.dir, { recursive: true, force: true })
+    for (const dir of [this.dir, dirname(this.socketPath)]) rmSync(dir, { recursive: true, force: true })
   }
 
   async *#sync(requests: AsyncIterable<SyncRequest>, signal: AbortSignal) {
@@ -172,6 +177,6 @@ export class FakeSyncAgent {
   }
 
   #rawKey(): Buffer {
-    return this.#key.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+    return this.key.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
   }
 }

@@ -33,7 +33,7 @@ import { findVm } from './vms/vm-directory.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const AUDIT_WINDOW_MS = 365 * DAY_MS
-const STOP_GRACE_MS = 5_000
+const STOP_GRACE_MS = 3_000
 
 /** One fleet's control plane. Made, started and stopped once; whoever makes it holds the lock on the data directory. */
 export interface ControlPlane {

@@ -102,12 +102,16 @@ export class FleetView {
   }
 
   images(): Image[] {
-    return this.#from.images.list().map((row) => this.image(row))
+    const hosts = this.#from.hosts.list()
+    return this.#from.images.list().map((row) => this.#image(row, hosts))
   }
 
   image(row: ImageRow): Image {
-    const cachedOn = this.#from.hosts
-      .list()
+    return this.#image(row, this.#from.hosts.list())
+  }
+
+  #image(row: ImageRow, hosts: readonly HostRow[]): Image {
+    const cachedOn = hosts
       .filter((host) => this.#from.registry.live(host.id).report?.images.some((i) => i.sha256 === row.sha256))
       .map((host) => host.id)
     return imageView(row, this.#from.vms.countByImage(row.sha256), cachedOn)

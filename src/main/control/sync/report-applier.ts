@@ -64,7 +64,7 @@ export class ReportApplier {
     this.#guard('report.host', hostId, '', () => this.#applyHost(hostId, report))
     this.#checkEpoch(host, report)
     this.#guard('report.destroyed', hostId, '', () => this.#reap(hostId, report.destroyed))
-    if (report.wantedImages.length > 0) push.want(hostId, report.wantedImages)
+    push.want(hostId, report.wantedImages)
   }
 
   /** The host left: it is written afresh should it return. */

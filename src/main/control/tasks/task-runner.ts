@@ -120,6 +120,7 @@ export class TaskRunner implements TaskStarter {
   async #run(task: RunningTask, run: TaskRun): Promise<Fault | undefined> {
     let fault: Fault | undefined
     try {
+      task.signal.throwIfAborted()
       const { resultId } = await run(task)
       task.end('done', { resultId })
     } catch (error) {

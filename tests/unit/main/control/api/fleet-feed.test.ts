@@ -1,0 +1,207 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { afterEach, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { FleetDelta, FleetState, WatchFleetResponse } from '../../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { TIMES } from '../../../../../src/ipc/units.ts'
+import { DELTA_MS, FleetFeed } from '../../../../../src/main/control/api/fleet-feed.ts'
+import { FleetView } from '../../../../../src/main/control/api/fleet-view.ts'
+import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import { Registry } from '../../../../../src/main/control/sync/registry.ts'
+import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
+import { ManualClock, settled, until } from '../a-clock.ts'
+import { aHost, anId, anImage, aStore, aVm } from '../a-store.ts'
+
+const stops: AbortController[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort()
+})
+
+function aFeed() {
+  const stores = aStore()
+  const clock = new ManualClock()
+  const registry = new Registry()
+  const tasks = new TaskRunner(stores.tasks, clock, silentLog)
+  const feed = new FleetFeed(new FleetView({ ...stores, tasks, registry, clock }), clock)
+  stores.db.onCommit((changes) => feed.rowsChanged(changes))
+  registry.onChange((id) => feed.hostChanged(id))
+  tasks.onShown((id) => feed.taskShown(id))
+  const host = stores.hosts.create(aHost())
+  const session = {
+    hostId: host.id,
+    sessionId: 's',
+    hello: create(HelloSchema),
+    connection: { carrier: 'unix' },
+  } as unknown as ActiveSession
+  const report = (value: MessageInitShape<typeof ReportSchema>) =>
+    registry.reported(session, create(ReportSchema, value), {
+      date: new Date(clock.now()),
+      monotonic: clock.monotonic(),
+    })
+  return { ...stores, clock, registry, tasks, feed, host, session, report, watch: () => aWatcher(feed) }
+}
+
+function aWatcher(feed: FleetFeed) {
+  const stop = new AbortController()
+  stops.push(stop)
+  const seen: WatchFleetResponse[] = []
+  const ended = (async () => {
+    for await (const response of feed.watch(stop.signal)) seen.push(response)
+  })()
+  const state = () => seen[0]?.message.value as FleetState
+  const deltas = () => seen.slice(1).map((response) => response.message.value as FleetDelta)
+  const next = async (clock: ManualClock) => {
+    const had = seen.length
+    await clock.advance(DELTA_MS)
+    await until(() => seen.length > had, 'a delta')
+    return deltas().at(-1) as FleetDelta
+  }
+  return { seen, state, deltas, next, stop: () => stop.abort(), ended }
+}
+
+describe('fleet feed', () => {
+  it('gives the whole state first', async () => {
+    const { vms, images, host, watch } = aFeed()
+    const vm = vms.create(aVm(host.id, { name: 'web' }))
+    images.create(anImage({ name: 'debian' }))
+    const watcher = watch()
+    await settled()
+    expect(watcher.seen[0]?.message.case).toBe('state')
+    expect(watcher.state().hosts.map((h) => h.id)).toEqual([host.id])
+    expect(watcher.state().vms).toMatchObject([{ id: vm.id, name: 'web', lifecycle: 'creating', hostUnknown: true }])
+    expect(watcher.state().images.map((i) => i.name)).toEqual(['debian'])
+  })
+
+  it('coalesces what happens within 100 ms into one delta with the next revision', async () => {
+    const { vms, host, clock, watch } = aFeed()
+    const watcher = watch()
+    await settled()
+    const [a, b] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    vms.edit(a.id, 'vm.stop', { powerState: 'stopped' })
+    const delta = await watcher.next(clock)
+    expect(delta.vms.map((vm) => [vm.id, vm.desiredPower]).sort()).toEqual(
+      [
+        [a.id, 'stopped'],
+        [b.id, 'running'],
+      ].sort(),
+    )
+    expect(delta.hosts.map((h) => h.vms)).toEqual([2])
+    expect(watcher.seen.map((response) => response.revision)).toEqual([0n, 1n])
+  })
+
+  it('names what is gone by id', async () => {
+    const { vms, hosts, images, host, clock, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    const image = images.create(anImage())
+    const watcher = watch()
+    await settled()
+    images.remove(image.id)
+    hosts.remove(host.id)
+    const delta = await watcher.next(clock)
+    expect([delta.removedHostIds, delta.removedVmIds, delta.removedImageIds]).toEqual([[host.id], [vm.id], [image.id]])
+  })
+
+  it('a report that says nothing new is a new age of the host and nothing of its VMs', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    report({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] })
+    const watcher = watch()
+    await settled()
+    expect(watcher.state().vms).toMatchObject([{ phase: 'ready', power: 'running', hostUnknown: false }])
+    await clock.advance(1000)
+    report({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] })
+    const delta = await watcher.next(clock)
+    expect([delta.hosts.length, delta.vms.length]).toEqual([1, 0])
+  })
+
+  it('shows what a report changes', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    const watcher = watch()
+    await settled()
+    report({ vms: [{ vmId: vm.id, phase: 'creating', detail: 'booting', progress: { step: 4, steps: 5 } }] })
+    const [seen] = (await watcher.next(clock)).vms
+    expect(seen).toMatchObject({ phase: 'creating', detail: 'booting', progress: { step: 4, steps: 5 } })
+    expect(seen?.power).toBeUndefined()
+  })
+
+  it('a lost session makes the VMs unknown with their last known values and the time of those', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    report({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] })
+    const reportedAt = clock.now()
+    const watcher = watch()
+    await settled()
+    await clock.advance(2000)
+    registry.sessionEnded(session)
+    const [seen] = (await watcher.next(clock)).vms
+    expect(seen).toMatchObject({ power: 'running', hostUnknown: true })
+    expect(Number(seen?.asOf?.seconds) * 1000).toBe(reportedAt)
+  })
+
+  it('values that nobody renews become last known by themselves', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    report({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] })
+    const watcher = watch()
+    await settled()
+    await clock.advance(TIMES.staleMs + 5000)
+    const delta = await watcher.next(clock)
+    expect(delta.hosts).toMatchObject([{ stale: true }])
+    expect(delta.vms).toMatchObject([{ hostUnknown: true, power: 'running' }])
+  })
+
+  it('shows a VM the host runs that no row names, and forgets it when the host does', async () => {
+    const { vms, clock, registry, session, report, watch } = aFeed()
+    registry.sessionStarted(session)
+    const watcher = watch()
+    await settled()
+    const vmId = anId()
+    report({ vms: [{ vmId, unowned: true, power: 'running', phase: 'ready', spec: { name: 'stray', vcpus: 2 } }] })
+    expect((await watcher.next(clock)).vms).toMatchObject([{ id: vmId, name: 'stray', unowned: true, vcpus: 2 }])
+    expect(vms.list()).toEqual([])
+    report({})
+    expect((await watcher.next(clock)).removedVmIds).toEqual([vmId])
+  })
+
+  it('a watcher that does not read is ended so that it opens again', async () => {
+    const { tasks, clock, feed } = aFeed()
+    const stream = feed.watch(new AbortController().signal)
+    await stream.next()
+    const idle = tasks.start(
+      'add_host',
+      'x',
+      (task) => new Promise((_, no) => task.signal.addEventListener('abort', no)),
+    )
+    for (let n = 0; n < 101; n++) {
+      const go = tasks.start('add_host', `y${n}`, async () => ({ resultId: '' }))
+      await tasks.ended(go)
+      await clock.advance(DELTA_MS)
+    }
+    const left: unknown[] = []
+    for await (const response of { [Symbol.asyncIterator]: () => stream }) left.push(response)
+    expect(left.length).toBeLessThanOrEqual(100)
+    tasks.cancel(idle)
+  })
+
+  it('does nothing while nobody watches', async () => {
+    const { vms, host, clock, watch } = aFeed()
+    const watcher = watch()
+    await settled()
+    watcher.stop()
+    await watcher.ended
+    vms.create(aVm(host.id))
+    expect(clock.sleeping).toBe(0)
+  })
+
+  it('is bounded in watchers', async () => {
+    const { feed } = aFeed()
+    for (let n = 0; n < 64; n++) aWatcher(feed)
+    await settled()
+    await expect(aWatcher(feed).ended).rejects.toMatchObject({ code: 'input/too-large' })
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import { Fault } from '../../../../../src/ipc/faults.ts'
+import type { TaskContext, TaskRun } from '../../../../../src/main/control/tasks/task-context.ts'
+import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
+import { ManualClock, until } from '../a-clock.ts'
+import { aStore, faultOf } from '../a-store.ts'
+
+function aRunner() {
+  const { tasks: store, db } = aStore()
+  const clock = new ManualClock()
+  const runner = new TaskRunner(store, clock, silentLog)
+  const start = (run: TaskRun) => runner.start('add_host', 'rack', run)
+  return { runner, store, db, clock, start }
+}
+const stateOf = (runner: TaskRunner, id: string) => runner.get(id).steps.map((step) => `${step.name}: ${step.state}`)
+/** Ends when the task is cancelled, never by itself. */
+const forever = (task: TaskContext) =>
+  new Promise<never>((_, reject) => task.signal.addEventListener('abort', () => reject(task.signal.reason)))
+
+describe('tasks', () => {
+  it('name every step ahead, and end done with what they made', async () => {
+    const { runner, store, start } = aRunner()
+    const id = start(async (task) => {
+      task.plan(['Look', 'Install', 'Report'])
+      await task.step('Look', async ({ detail }) => detail('Debian 12'))
+      task.skip('Install', 'already there')
+      expect(stateOf(runner, id)).toEqual(['Look: done', 'Install: skipped', 'Report: waiting'])
+      return task.step('Report', async () => ({ resultId: 'h1' }))
+    })
+    expect(runner.get(id).state).toBe('running')
+    expect(await runner.ended(id)).toBeUndefined()
+    expect(store.find(id)).toMatchObject({ state: 'done', resultId: 'h1', steps: [{ detail: 'Debian 12' }, {}, {}] })
+    expect(store.find(id)?.endedAt).not.toBeNull()
+  })
+
+  it('end failed with the fault of the step that failed', async () => {
+    const { runner, start } = aRunner()
+    const id = start((task) =>
+      task.step('Reach', async () => {
+        throw new Fault('host/unreachable', 'transient', { address: 'a:22' })
+      }),
+    )
+    expect((await runner.ended(id))?.code).toBe('host/unreachable')
+    expect(runner.get(id)).toMatchObject({ state: 'failed', steps: [{ state: 'failed' }] })
+    expect((await runner.ended(id))?.params).toEqual({ address: 'a:22' })
+  })
+
+  it('ask one question, wait, and go on with its answer', async () => {
+    const { runner, start } = aRunner()
+    let secret: string | undefined
+    const id = start(async (task) => {
+      secret = (await task.ask({ kind: 'secret', what: 'password', of: 'ops@rack', problem: '' })).secret
+      return { resultId: '' }
+    })
+    await until(() => runner.get(id).state === 'asking')
+    const question = runner.get(id).question
+    expect(question?.ask).toMatchObject({ kind: 'secret', of: 'ops@rack' })
+    expect(faultOf(() => runner.answer(id, 'another', {})).code).toBe('task/wrong-question')
+    runner.answer(id, question?.id ?? '', { secret: 's3cret' })
+    expect(faultOf(() => runner.answer(id, question?.id ?? '', {})).code).toBe('task/wrong-question')
+    await runner.ended(id)
+    expect([secret, runner.get(id).state]).toEqual(['s3cret', 'done'])
+  })
+
+  it('write no answer to the store', async () => {
+    const { runner, start, db } = aRunner()
+    const id = start(async (task) => {
+      await task.ask({ kind: 'secret', what: 'password', of: 'ops@rack', problem: '' })
+      return { resultId: '' }
+    })
+    await until(() => runner.get(id).state === 'asking')
+    runner.answer(id, runner.get(id).question?.id ?? '', { secret: 's3cret-marker' })
+    await runner.ended(id)
+    expect(JSON.stringify(db.list('SELECT * FROM tasks'))).not.toContain('s3cret-marker')
+  })
+
+  it.each(['running', 'asking'])('are cancelled while %s, again without effect', async (state) => {
+    const { runner, start } = aRunner()
+    const id = start((task) =>
+      state === 'asking'
+        ? task.ask({ kind: 'take_over', controllerName: 'x' }).then(() => forever(task))
+        : forever(task),
+    )
+    await until(() => runner.get(id).state === state)
+    runner.cancel(id)
+    await runner.ended(id)
+    expect(runner.cancel(id)).toMatchObject({ state: 'cancelled', question: null, fault: null })
+  })
+
+  it('found unfinished at start-up end as interrupted', async () => {
+    const { store, clock, start } = aRunner()
+    const id = start(forever)
+    const restarted = new TaskRunner(store, clock, silentLog)
+    restarted.recover()
+    expect(restarted.get(id)).toMatchObject({ state: 'failed', fault: { code: 'task/interrupted' } })
+  })
+
+  it('tell of bytes without writing them, coalesced', async () => {
+    const { runner, clock, start, db } = aRunner()
+    const shown: string[] = []
+    runner.onShown((id) => shown.push(id))
+    const go = Promise.withResolvers<void>()
+    const id = start((task) =>
+      task.step('Upload', async ({ progress }) => {
+        for (let n = 1; n <= 50; n++) progress(n, 100)
+        await go.promise
+        return { resultId: '' }
+      }),
+    )
+    await until(() => shown.length > 0)
+    expect([shown.length, runner.get(id).steps[0]?.doneBytes]).toEqual([1, 50])
+    expect(db.find<{ steps: string }>('SELECT steps FROM tasks')?.steps).toContain('"doneBytes":0')
+    go.resolve()
+    await runner.ended(id)
+    expect(clock.sleeping).toBe(0)
+  })
+
+  it('are bounded in number', () => {
+    const { start } = aRunner()
+    const fill = () => {
+      for (let n = 0; n < 65; n++) start(forever)
+    }
+    expect(faultOf(fill).code).toBe('input/too-large')
+  })
+
+  it('keep the newest 200 that ended', async () => {
+    const { runner, store, db, start } = aRunner()
+    const template = runner.get(start(async () => ({ resultId: '' })))
+    await runner.ended(template.id)
+    db.transaction(() => {
+      for (let n = 1; n <= 205; n++) {
+        store.save({
+          ...template,
+          id: `task-${n}`,
+          resultId: `${n}`,
+          state: 'done',
+          endedAt: new Date(Date.UTC(2050, 0, 1) + n),
+        })
+      }
+    })
+    const kept = runner.list().map((task) => Number(task.resultId))
+    expect([kept.length, Math.max(...kept), Math.min(...kept)]).toEqual([200, 205, 6])
+  })
+
+  it('all end when the control plane stops', async () => {
+    const { runner, start } = aRunner()
+    const ids = [start(forever), start(forever)]
+    await runner.stop(1000)
+    expect(ids.map((id) => runner.get(id).state)).toEqual(['cancelled', 'cancelled'])
+  })
+})

@@ -1,0 +1,119 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import { CreateVmRequestSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import {
+  checkNetwork,
+  chooseHost,
+  chooseImage,
+  type HostCandidate,
+  NO_OPINION,
+  withDefaults,
+} from '../../../../../src/main/control/vms/vm-defaults.ts'
+import { anImage, aStore, faultOf } from '../a-store.ts'
+
+const host = (name: string, change: Partial<HostCandidate> = {}): HostCandidate => ({
+  id: `id-${name}`,
+  name,
+  accepting: true,
+  answering: true,
+  arch: 'x86_64',
+  ...change,
+})
+const request = (init: MessageInitShape<typeof CreateVmRequestSchema> = {}) => create(CreateVmRequestSchema, init)
+
+describe('choice of host', () => {
+  it('takes the one named, by name or id, however full', () => {
+    const hosts = [host('a', { freeMemMb: 9999 }), host('b', { freeMemMb: 1, answering: false })]
+    expect(chooseHost(hosts, 'b').name).toBe('b')
+    expect(chooseHost(hosts, 'id-b').name).toBe('b')
+  })
+
+  it('CRT-07: refuses an unknown host, and one that is being removed', () => {
+    expect(faultOf(() => chooseHost([host('a')], 'x')).code).toBe('host/not-found')
+    expect(faultOf(() => chooseHost([host('a', { accepting: false })], 'a')).code).toBe('host/not-accepting')
+    expect(faultOf(() => chooseHost([], '')).code).toBe('host/none')
+  })
+
+  it('takes the only one, answering or not', () => {
+    expect(chooseHost([host('a', { answering: false })], '').name).toBe('a')
+  })
+
+  it('takes the one with most free memory among those that answer', () => {
+    const hosts = [
+      host('full', { freeMemMb: -512 }),
+      host('silent', { freeMemMb: 99_999, answering: false }),
+      host('leaving', { freeMemMb: 99_999, accepting: false }),
+      host('roomy', { freeMemMb: 4096 }),
+      host('untold'),
+    ]
+    expect(chooseHost(hosts, '').name).toBe('roomy')
+  })
+})
+
+describe('choice of image', () => {
+  it("CRT-01: takes the default of the host's architecture", () => {
+    const { images } = aStore()
+    const tiny = images.create(anImage({ name: 'tiny', defaultMemMb: 96 }))
+    images.setDefault(tiny.id)
+    expect(chooseImage(request(), images, host('a'))).toMatchObject({ sha256: tiny.sha256, defaults: { memMb: 96 } })
+    expect(faultOf(() => chooseImage(request(), images, host('a', { arch: 'aarch64' })))).toMatchObject({
+      code: 'image/none-default',
+      params: { arch: 'aarch64' },
+    })
+  })
+
+  it('takes one by name, and refuses one of another architecture', () => {
+    const { images } = aStore()
+    const arm = images.create(anImage({ name: 'arm', arch: 'aarch64' }))
+    expect(chooseImage(request({ image: 'arm' }), images, host('a', { arch: 'aarch64' })).sha256).toBe(arm.sha256)
+    expect(faultOf(() => chooseImage(request({ image: 'arm' }), images, host('a')))).toMatchObject({
+      code: 'input/invalid',
+      params: { field: 'image' },
+    })
+    expect(faultOf(() => chooseImage(request({ image: 'none' }), images, host('a'))).code).toBe('image/not-found')
+  })
+
+  it('CRT-02: defaults stand only where URL and digest are both empty', () => {
+    const { images } = aStore()
+    images.setDefault(images.create(anImage()).id)
+    const given = request({ imageUrl: 'https://a.test/x.img', imageSha256: 'd'.repeat(64) })
+    expect(chooseImage(given, images, host('a'))).toMatchObject({ url: 'https://a.test/x.img', kind: 'disk' })
+  })
+})
+
+describe('defaults of a VM', () => {
+  it('CRT-04: an empty name becomes sandbox- and six hex characters', () => {
+    expect(withDefaults(request(), NO_OPINION).name).toMatch(/^sandbox-[0-9a-f]{6}$/)
+  })
+
+  it('CRT-05: zero and absent become the opinion of the image, else the defaults', () => {
+    const image = { vcpus: 2, memMb: 96, diskGb: 0 }
+    expect(withDefaults(request({ vcpus: 0, memMb: 128 }), image)).toMatchObject({ vcpus: 2, memMb: 128, diskGb: 10 })
+    expect(withDefaults(request(), NO_OPINION)).toMatchObject({ vcpus: 1, memMb: 512, diskGb: 10, power: 'running' })
+  })
+
+  it.each([
+    ['T33: only a URL', { imageUrl: 'https://a.test/x.img' }, 'image_sha256'],
+    ['T33: only a digest', { imageSha256: 'd'.repeat(64) }, 'image_sha256'],
+    ['DM-02: a digest that is none', { imageUrl: 'https://a.test/x', imageSha256: 'D'.repeat(64) }, 'image_sha256'],
+    ['DM-01: a name like an option', { name: '-rf' }, 'name'],
+    ['DM-01: a name like a command', { name: '$(id)' }, 'name'],
+    ['DM-01: a name of 64 characters', { name: 'a'.repeat(64) }, 'name'],
+    ['an unknown power', { power: 'paused' }, 'power'],
+    ['an unknown backend', { backend: 'xen' }, 'backend'],
+    ['an id that is none', { vmId: 'xyz' }, 'vm_id'],
+  ])('refuses %s', (_, init, field) => {
+    const fault = faultOf(() => withDefaults(request(init), NO_OPINION))
+    expect(fault).toMatchObject({ code: 'input/invalid', params: { field } })
+  })
+
+  it('CRT-12: refuses a network the host is known not to serve', () => {
+    expect(faultOf(() => checkNetwork('lan', host('a', { networks: ['office'] })))).toMatchObject({
+      code: 'vm/network-unknown',
+      params: { host: 'a', network: 'lan' },
+    })
+    checkNetwork('office', host('a', { networks: ['office'] }))
+    checkNetwork('', host('a', { networks: [] }))
+    checkNetwork('lan', host('never-connected'))
+  })
+})
