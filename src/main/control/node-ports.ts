@@ -37,7 +37,8 @@ export function controlPaths({ dataDir, env = process.env }: NodePortsInput = {}
     localAgentState: join(data, 'agent'),
     localAgentSocket: socket(`${id}-agent.sock`, 'agent.sock'),
     logFile: join(data, 'log', 'control.log'),
-    agentArtefacts: join(built, 'agent'),
+    // Packed, these are real files beside the archive: they are sent and run, not only read.
+    agentArtefacts: join(built, 'agent').replace(/\bapp\.asar(?=[/\\])/, 'app.asar.unpacked'),
     renderer: existsSync(join(built, 'renderer', 'index.html')) ? join(built, 'renderer') : undefined,
     sshDir: join(home, '.ssh'),
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SecretQuestionSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
+import { SecretQuestionSchema, TaskSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { runCli } from '../../../../src/main/cli/cli.ts'
 import type { CliParts } from '../../../../src/main/cli/context.ts'
 import { FakeFleetServer, idOf } from '../../../support/fake-fleet-server.ts'
@@ -415,8 +415,8 @@ describe('the other nouns', () => {
   })
 
   it('lists, shows and cancels tasks', async () => {
-    fleet.task = { state: 'running' }
-    await eitri('host', 'add', 'here', '--local', '--timeout', '50ms')
+    const running = create(TaskSchema, { id: idOf(9), kind: 'add_host', subject: 'here', state: 'running' })
+    fleet.tasks.set(running.id, running)
     const { tasks } = (await eitri('task', 'list', '--json')).json()
     expect(tasks).toMatchObject([{ kind: 'add_host', subject: 'here', state: 'running' }])
     expect((await eitri('task', 'show', tasks[0].id, '--json')).json()).toMatchObject({ id: tasks[0].id })

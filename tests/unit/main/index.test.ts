@@ -1,0 +1,220 @@
+import { EventEmitter } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+const fake = vi.hoisted(() => ({ current: undefined as unknown as FakeElectron }))
+
+class FakeWindow extends EventEmitter {
+  readonly webContents = Object.assign(new EventEmitter(), {
+    opened: (_: { url: string }): unknown => undefined,
+    setWindowOpenHandler(handler: (details: { url: string }) => unknown) {
+      this.opened = handler
+    },
+  })
+  readonly loaded: string[] = []
+  readonly options: any
+  constructor(options: unknown) {
+    super()
+    this.options = options
+    fake.current.windows.push(this)
+  }
+  loadURL(url: string) {
+    this.loaded.push(url)
+    return Promise.resolve()
+  }
+  show() {}
+  focus() {
+    fake.current.focused++
+  }
+  restore() {}
+  isMinimized = () => false
+}
+
+class FakeElectron {
+  windows: FakeWindow[] = []
+  focused = 0
+  schemes: any[] = []
+  handler!: (request: Request) => Promise<Response>
+  forks: { file: string; args: string[]; child: any }[] = []
+  outside: string[] = []
+  permissions: Record<string, (...args: any[]) => any> = {}
+  ipc = new EventEmitter()
+  power = new EventEmitter()
+  quits = 0
+  sandboxed = 0
+  app = Object.assign(new EventEmitter(), {
+    isPackaged: true,
+    enableSandbox: () => this.sandboxed++,
+    requestSingleInstanceLock: () => true,
+    whenReady: () => Promise.resolve(),
+    quit: () => this.quits++,
+  })
+}
+
+vi.mock('electron', () => {
+  const e = new FakeElectron()
+  fake.current = e
+  return {
+    app: e.app,
+    BrowserWindow: FakeWindow,
+    dialog: { showErrorBox: vi.fn() },
+    ipcMain: e.ipc,
+    Menu: { buildFromTemplate: (items: unknown) => items },
+    powerMonitor: e.power,
+    protocol: {
+      registerSchemesAsPrivileged: (schemes: unknown[]) => e.schemes.push(...schemes),
+      handle: (_: string, handler: FakeElectron['handler']) => {
+        e.handler = handler
+      },
+    },
+    session: {
+      defaultSession: {
+        setPermissionRequestHandler: (fn: any) => {
+          e.permissions['request'] = fn
+        },
+        setPermissionCheckHandler: (fn: any) => {
+          e.permissions['check'] = fn
+        },
+        setDevicePermissionHandler: (fn: any) => {
+          e.permissions['device'] = fn
+        },
+      },
+    },
+    shell: { openExternal: (url: string) => Promise.resolve(e.outside.push(url)) },
+    Tray: class extends EventEmitter {
+      setToolTip() {}
+      setContextMenu() {}
+      destroy() {}
+    },
+    utilityProcess: {
+      fork: (file: string, args: string[]) => {
+        const child = Object.assign(new EventEmitter(), {
+          stdout: new PassThrough(),
+          stderr: new PassThrough(),
+          kill: () => queueMicrotask(() => child.emit('exit', 0)),
+        })
+        e.forks.push({ file, args, child })
+        return child
+      },
+    },
+  }
+})
+
+let dir: string
+let server: http.Server
+const calls: string[] = []
+let electron: FakeElectron
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'eitri-app-'))
+  server = http.createServer((req, res) => {
+    calls.push(`${req.method} ${req.url}`)
+    res.end('from the socket')
+  })
+  await new Promise<void>((resolve) => server.listen(join(dir, 's'), resolve))
+  process.argv.push('--data-dir', '/somewhere', '--other')
+  await import('../../../src/main/index.ts')
+  electron = fake.current
+  await vi.waitFor(() => expect(electron.forks).toHaveLength(1))
+})
+
+afterAll(async () => {
+  process.argv.splice(-3)
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  await rm(dir, { recursive: true, force: true })
+})
+
+describe('the desktop app', () => {
+  it('forks the control plane on the data folder it was given, and shows nothing before it is ready', async () => {
+    expect(electron.forks[0]?.file).toMatch(/main\/serve\.mjs$/)
+    expect(electron.forks[0]?.args).toEqual(['--ready-json', '--data-dir', '/somewhere'])
+    expect(electron.windows).toEqual([])
+    expect((await electron.handler(new Request('app://eitri/'))).status).toBe(503)
+    const line = { ready: true, attached: false, pid: 1, api_socket: join(dir, 's') }
+    electron.forks[0]?.child.stdout.write(`${JSON.stringify(line)}\n`)
+    await vi.waitFor(() => expect(electron.windows).toHaveLength(1))
+    expect(electron.windows[0]?.loaded).toEqual(['app://eitri/'])
+  })
+
+  it('sandboxes its window and gives it no Node', () => {
+    expect(electron.sandboxed).toBe(1)
+    expect(electron.windows[0]?.options.webPreferences).toMatchObject({
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      webviewTag: false,
+    })
+    expect(electron.schemes[0]).toMatchObject({ scheme: 'app', privileges: { standard: true, secure: true } })
+  })
+
+  it('answers its own pages from the socket and nothing else', async () => {
+    const ours = await electron.handler(new Request('app://eitri/vms?x=1'))
+    expect(await ours.text()).toBe('from the socket')
+    expect(ours.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(calls).toContain('GET /vms?x=1')
+    expect((await electron.handler(new Request('app://other/vms'))).status).toBe(404)
+  })
+
+  it('opens https links outside and lets no page go or open anywhere', () => {
+    const contents = electron.windows[0]!.webContents
+    for (const url of ['https://example.org/', 'http://example.org/', 'file:///etc/passwd', 'javascript:alert(1)'])
+      expect(contents.opened({ url })).toEqual({ action: 'deny' })
+    expect(electron.outside).toEqual(['https://example.org/'])
+    const stopped = (url: string) => {
+      let prevented = false
+      contents.emit('will-navigate', { preventDefault: () => (prevented = true) }, url)
+      return prevented
+    }
+    expect([stopped('app://eitri/hosts'), stopped('app://other/'), stopped('http://127.0.0.1/')]).toEqual([
+      false,
+      true,
+      true,
+    ])
+  })
+
+  it('grants no permission but copying, and that to its own pages', () => {
+    const ask = (permission: string, requestingUrl: string) => {
+      let granted: boolean | undefined
+      electron.permissions['request']!(null, permission, (answer: boolean) => (granted = answer), { requestingUrl })
+      return granted
+    }
+    expect(ask('clipboard-sanitized-write', 'app://eitri/')).toBe(true)
+    expect(ask('clipboard-sanitized-write', 'https://example.org/')).toBe(false)
+    for (const permission of ['media', 'geolocation', 'notifications', 'clipboard-read', 'openExternal'])
+      expect(ask(permission, 'app://eitri/')).toBe(false)
+    expect(electron.permissions['check']!(null, 'usb', 'app://eitri')).toBe(false)
+    expect(electron.permissions['device']!()).toBe(false)
+  })
+
+  it('takes console ports only from its own pages', () => {
+    const port = { close: vi.fn(), on: vi.fn(), start: vi.fn(), postMessage: vi.fn() }
+    electron.ipc.emit('console-port', { senderFrame: { url: 'https://example.org/' }, ports: [port] })
+    expect(port.close).toHaveBeenCalled()
+  })
+
+  it('dials hosts when the computer wakes', async () => {
+    electron.power.emit('resume')
+    await vi.waitFor(() => expect(calls).toContain('POST /eitri.fleet.v1.HostService/ListHosts'))
+  })
+
+  it('stays when its window is closed, and shows another when it is started again', () => {
+    electron.windows[0]!.emit('closed')
+    electron.app.emit('window-all-closed')
+    expect(electron.quits).toBe(0)
+    electron.app.emit('second-instance')
+    expect(electron.windows).toHaveLength(2)
+  })
+
+  it('stops the control plane before it quits', async () => {
+    let held = false
+    electron.app.emit('before-quit', { preventDefault: () => (held = true) })
+    expect(held).toBe(true)
+    await vi.waitFor(() => expect(electron.quits).toBe(1))
+    expect(electron.forks).toHaveLength(1)
+  })
+})
