@@ -47,7 +47,7 @@ export interface RunningAgent {
   close(): Promise<void>
 }
 
-/** Builds every part, connects them and starts. Raises `app/already-running`, `agent/already-running`, `host/*`. */
+/** Builds every part, connects them and starts. Raises `agent/already-running` and `host/*`. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const { stateDir, log, clock = systemClock, caps = {} } = options
   const layout = agentLayout(stateDir)
