@@ -129,7 +129,13 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'It is started again by itself.',
     ),
   'agent/already-running': (p) =>
-    t(`An agent already listens on ${or(p['socket'], 'this socket')}.`, NOTHING, 'Use that one, or stop it first.'),
+    t(
+      p['dir']
+        ? `An agent already uses ${p['dir']} (pid ${v(p, 'pid')}).`
+        : `An agent already listens on ${or(p['socket'], 'this socket')}.`,
+      NOTHING,
+      'Use that one, or stop it first.',
+    ),
   'agent/version-skew': (p) =>
     t(
       `The agent on ${host(p)} speaks another protocol version.`,

@@ -98,7 +98,7 @@ describe('an agent with a real guest', () => {
     await agent.start()
     await using second = new AgentProcess()
     Object.assign(second, { stateDir: agent.stateDir })
-    await expect(second.start()).rejects.toThrow(/Another control plane holds|pid \d+/)
+    await expect(second.start()).rejects.toThrow(/An agent already uses .* \(pid \d+\)/)
     Object.assign(second, { stateDir: join(second.dir, 'none') })
   }, 30_000)
 })

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { readIfPresent, removeTree } from './files.ts'
 import type { Processes, ProcessIdentity } from './process.ts'
@@ -8,7 +9,7 @@ const TRIES = 3
 
 /**
  * Holds a directory for this process alone; the lock of a process that no longer runs is replaced. Raises
- * `app/already-running` naming the holder's pid. Resolves with the release.
+ * `agent/already-running` naming the holder's pid. Resolves with the release.
  */
 export async function takeLock(path: string, processes: Processes, pid = process.pid): Promise<() => Promise<void>> {
   const own = processes.identify(pid)
@@ -17,10 +18,10 @@ export async function takeLock(path: string, processes: Processes, pid = process
     if (await createExclusive(path, JSON.stringify(own))) return () => removeTree(path)
     const holder = parse((await readIfPresent(path))?.toString('utf8') ?? '')
     if (holder && processes.alive(holder))
-      throw new Fault('app/already-running', 'conflict', { data_dir: path, pid: String(holder.pid) })
+      throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: String(holder.pid) })
     await removeTree(path)
   }
-  throw new Fault('app/already-running', 'conflict', { data_dir: path, pid: 'unknown' })
+  throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: 'unknown' })
 }
 
 async function createExclusive(path: string, text: string): Promise<boolean> {

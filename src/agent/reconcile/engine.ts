@@ -129,6 +129,12 @@ export class Engine {
     return result ? !result.gone : this.#recorded.has(vmId)
   }
 
+  /** Resolves when no VM has work under way. */
+  async idle(): Promise<void> {
+    const busy = () => [...this.#workers.values()].filter((worker) => !worker.idle)
+    for (let work = busy(); work.length > 0; work = busy()) await Promise.all(work.map((worker) => worker.done()))
+  }
+
   /** Gives every VM its assignment again; the one thing a tick waits for is the list of records. */
   async dispatch(): Promise<void> {
     this.#recorded = new Set(await this.#options.passes.records.list())

@@ -29,9 +29,11 @@ export interface WorkerOptions<A, R> {
   passTimeoutMs: number
 }
 
-export const SUPERSEDED = new Fault('app/cancelled', 'cancelled', { message: 'a newer assignment took over' })
-export const PASS_TIMEOUT = new Fault('app/timeout', 'transient')
+const SUPERSEDED = new Fault('app/cancelled', 'cancelled', { message: 'a newer assignment took over' })
 const STOPPED = new Fault('app/cancelled', 'cancelled', { message: 'the agent is stopping' })
+
+const timedOut = (ms: number) =>
+  new Fault('app/timeout', 'transient', { timeout: ms < 60_000 ? `${ms / 1000} s` : `${ms / 60_000} min` })
 
 interface Running<A> {
   assignment: A
@@ -66,6 +68,11 @@ export class VmWorker<A, R> {
     return this.#loop === undefined
   }
 
+  /** Resolves when the work under way, and what came meanwhile, is done. */
+  async done(): Promise<void> {
+    await this.#loop
+  }
+
   /** The newest result, interim ones included; undefined before the first. */
   get result(): R | undefined {
     return this.#result
@@ -96,7 +103,7 @@ export class VmWorker<A, R> {
     const over = new AbortController()
     if (passTimeoutMs > 0)
       clock.sleep(passTimeoutMs, over.signal).then(
-        () => running.cancel.abort(PASS_TIMEOUT),
+        () => running.cancel.abort(timedOut(passTimeoutMs)),
         () => {},
       )
     const publish = (result: R) => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import type {
   Backend,
   Booted,
@@ -61,6 +61,7 @@ export class FakeBackend implements Backend {
     await this.#do('prepareRootDisk', vm.id, signal)
     if (image.kind === 'disk' && image.virtualBytes > spec.diskGb * GiB)
       throw new Fault('image/too-big-for-disk', 'permanent', { needed: 'more', disk: `${spec.diskGb} GiB` })
+    await mkdir(vm.dir, { recursive: true })
     await writeFile(vm.disk, `disk of ${vm.id}`)
   }
 

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import { Fault } from '../../../../src/ipc/faults.ts'
+import { aVm, ID, Rig } from './rig.ts'
+
+const rebooted = (rig: Rig) => {
+  rig.backend.guests.clear()
+  rig.host.bootId = 'boot-2'
+  rig.host.uptimeMs = 5_000
+}
+
+describe('converging an existing VM', () => {
+  it('PWR-05, T15: the stop is durable before the guest is asked; if it cannot be, the guest is not touched', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.onSave = (record) => {
+      if (record.stopRequested) throw new Error('no space')
+    }
+    await rig.want(aVm({ powerState: 'stopped' }))
+    expect(rig.backend.calls.filter((c) => c.startsWith('shutdown'))).toEqual([])
+    expect(rig.row()).toMatchObject({ power: 'running', phase: 'failed' })
+    rig.records.onSave = () => {}
+    await rig.tick()
+    expect(rig.brief()).toBe('stopped/ready/')
+    expect(rig.records.of(ID)?.stopRequested).toBe(true)
+  })
+
+  it('PWR-04: a start clears the stop request, the error and the detail', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    await rig.want(aVm())
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.records.of(ID)).toMatchObject({ stopRequested: false, lastError: '', bootId: 'boot-1' })
+  })
+
+  it('PWR-02, PWR-03, T16: a running VM comes back after a host reboot and never counts as failed', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rebooted(rig)
+    rig.story.length = 0
+    await rig.restart()
+    expect(rig.story.join()).not.toContain('failed')
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.records.of(ID)?.bootId).toBe('boot-2')
+  })
+
+  it('PWR-08, T16: a stopped VM stays stopped after a host reboot', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rebooted(rig)
+    await rig.restart()
+    expect(rig.brief()).toBe('stopped/ready/')
+  })
+
+  it('a VM without autostart stays down after a host reboot until somebody asks', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ autostart: false }))
+    rebooted(rig)
+    await rig.restart()
+    expect(rig.brief()).toBe('stopped/ready/not started again after the host rebooted: autostart is off')
+    await rig.want(aVm({ autostart: false, restartCount: 1n }))
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('the agent goes on with the last accepted snapshot when it starts without a control plane', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.restart()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.engine.lastSeenEpoch()).toBe(1n)
+    expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(1)
+  })
+
+  it('PROV-05, BUD-10, T17: a guest that ended by itself says why, and is started again', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.story.length = 0
+    rig.host.uptimeMs += 100_000
+    rig.backend.crash(ID, 'disk image is broken')
+    await rig.engine.idle()
+    expect(rig.story[0]).toBe('stopped/failed/web ended by itself (disk image is broken).')
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('BUD-09, T17: an end without a reason is still told as one', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.story.length = 0
+    rig.backend.crash(ID)
+    await rig.engine.idle()
+    expect(rig.story[0]).toBe('stopped/failed/web ended by itself.')
+  })
+
+  it('a guest that keeps ending is started ever more rarely, over agent restarts too', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.crash(ID, 'bad kernel')
+    await rig.engine.idle()
+    rig.backend.crash(ID, 'bad kernel')
+    await rig.engine.idle()
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })
+    expect(rig.row()?.detail).toContain('bad kernel; next try in 5 s')
+    await rig.restart()
+    expect(rig.row()?.phase).toBe('failed')
+    rig.host.uptimeMs += 5_000
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('BUD-09: a boot that fails says so at once, with what the hypervisor printed, and every tick tries again', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rig.backend.reason = 'no such device'
+    rig.backend.fail('boot', new Fault('vm/start-failed', 'transient', {}), 5)
+    await rig.want(aVm())
+    expect(rig.brief()).toBe('stopped/failed/web did not start. no such device')
+    await rig.tick(4)
+    expect(rig.row()?.phase).toBe('failed')
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('PWR-01, PWR-07, T18: an address once known stays known when the backend has no answer', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.addresses.set(ID, '10.0.0.2')
+    rig.backend.networkAddresses.set(ID, '192.0.2.7')
+    await rig.tick()
+    expect(rig.records.of(ID)).toMatchObject({ ip: '10.0.0.2', networkIp: '192.0.2.7' })
+    rig.backend.addresses.clear()
+    rig.backend.networkAddresses.clear()
+    await rig.tick()
+    expect(rig.row()).toMatchObject({ ip: '10.0.0.2', networkIp: '192.0.2.7' })
+  })
+
+  it('RPT-03: a failed row carries both addresses too', async () => {
+    await using rig = await Rig.open()
+    rig.backend.addresses.set(ID, '10.0.0.2')
+    rig.backend.networkAddresses.set(ID, '192.0.2.7')
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rig.backend.fail('boot', new Error('no'))
+    await rig.want(aVm())
+    expect(rig.row()).toMatchObject({ phase: 'failed', ip: '10.0.0.2', networkIp: '192.0.2.7' })
+  })
+
+  it('a restart is done once per rise, with the guest asked first', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ restartCount: 1n }))
+    await rig.tick(3)
+    const since = rig.backend.calls.slice(3)
+    expect(since).toEqual([`shutdown ${ID} 1000`, `boot ${ID}`])
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a restart cut in two by the death of the agent is finished, not forgotten', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.fail('boot', new Error('the agent died here'))
+    await rig.want(aVm({ restartCount: 1n }))
+    expect(rig.backend.guests.size).toBe(0)
+    await rig.restart()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.records.of(ID)?.restartCount).toBe(1n)
+  })
+
+  it('a forced stop cuts the wait for a deaf guest short', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.deaf.add(ID)
+    await rig.send([aVm({ powerState: 'stopped' })])
+    await expect.poll(() => rig.backend.calls.at(-1)).toBe(`shutdown ${ID} 1000`)
+    expect(rig.brief()).toBe('running/ready/stopping')
+    await rig.want(aVm({ powerState: 'stopped', forceStop: true }))
+    expect(rig.brief()).toBe('stopped/ready/')
+  })
+
+  it('force_stop does not ask the guest at all', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped', forceStop: true }))
+    expect(rig.backend.calls.at(-1)).toBe(`shutdown ${ID} 0`)
+  })
+
+  it('a running guest in trouble stays running and says so', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.trouble = 'the guest reset itself 6 times within 2 minutes'
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/the guest reset itself 6 times within 2 minutes')
+  })
+
+  it('SEED-17: converging never builds a seed or a disk again', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped', cloudInit: Buffer.from('other') }))
+    await rig.want(aVm({ cloudInit: Buffer.from('other') }))
+    expect(rig.seeds).toHaveLength(1)
+    expect(rig.backend.calls.filter((c) => c.startsWith('prepareRootDisk'))).toHaveLength(1)
+  })
+})

@@ -1,0 +1,267 @@
+import { describe, expect, it } from 'vitest'
+import { WAITING_FOR_CERTIFICATE, WAITING_FOR_IMAGE } from '../../../../src/agent/reconcile/create-vm.ts'
+import { Fault } from '../../../../src/ipc/faults.ts'
+import { GiB } from '../../../../src/ipc/units.ts'
+import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
+
+const permanent = () => new Fault('vmm/missing', 'permanent', { detail: 'no QEMU' })
+
+describe('creating a VM', () => {
+  it('CRE-10..16: tells its steps in order and ends running', async () => {
+    await using rig = await Rig.open()
+    rig.images.onFetch = async (progress) => progress(Math.round(0.4 * GiB), Math.round(3.7 * GiB))
+    await rig.want(aVm())
+    expect(rig.story).toEqual([
+      'stopped/creating/waiting for a create slot on this host',
+      'stopped/creating/downloading image',
+      'stopped/creating/downloading image 0.4/3.7 GiB',
+      'stopped/creating/preparing root disk',
+      'stopped/creating/building seed',
+      'stopped/creating/booting',
+      'running/ready/',
+    ])
+    expect(rig.backend.calls).toEqual(['preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
+  })
+
+  it('RECN-02, CRE-17: the boot id is written last, once the guest runs', async () => {
+    await using rig = await Rig.open()
+    const seen: string[] = []
+    rig.records.onSave = (record) => seen.push(`${record.bootId || '-'} ${rig.backend.guests.size} guests`)
+    await rig.want(aVm())
+    expect(seen).toEqual(['- 0 guests', 'boot-1 1 guests'])
+    expect(rig.records.of(ID)).toMatchObject({ bootId: 'boot-1', createAttempts: 0, lastError: '', machine: 'fake-1' })
+  })
+
+  it('RECN-01, RECN-03, T01: a create that broke after its disk runs whole again, never converge', async () => {
+    await using rig = await Rig.open()
+    rig.backend.fail('boot', new Error('no'))
+    await rig.want(aVm())
+    expect(rig.records.of(ID)).toMatchObject({ bootId: '', createAttempts: 1 })
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'creating' })
+    await rig.tick()
+    expect(rig.backend.calls.filter((c) => c.startsWith('prepareRootDisk'))).toHaveLength(2)
+    expect(rig.seeds).toHaveLength(2)
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('RECN-03: a guest left running by a create that was never proven is ended before its disk is replaced', async () => {
+    await using rig = await Rig.open()
+    rig.records.onSave = (record) => {
+      if (record.bootId !== '') throw new Error('disk full')
+    }
+    await rig.want(aVm())
+    expect(rig.backend.guests.size).toBe(1)
+    rig.records.onSave = () => {}
+    await rig.tick()
+    const again = rig.backend.calls.slice(3)
+    expect(again).toEqual(['preflight', `destroy ${ID}`, `prepareRootDisk ${ID}`, `boot ${ID}`])
+  })
+
+  it('CRE-07: the attempt is counted before anything is done', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('preflight')
+    await rig.send([aVm()])
+    await expect.poll(() => rig.backend.calls).toEqual(['preflight'])
+    expect(rig.records.of(ID)?.createAttempts).toBe(1)
+    release()
+    await rig.engine.idle()
+  })
+
+  it('CRE-09, CRE-21, PROV-01, T08: a permanent preflight error fails at once and nothing is fetched', async () => {
+    await using rig = await Rig.open()
+    rig.backend.fail('preflight', permanent())
+    await rig.want(aVm())
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vmm/missing' })
+    await rig.tick(3)
+    expect(rig.backend.calls).toEqual(['preflight'])
+    expect(rig.images.fetches).toBe(0)
+  })
+
+  it('BUD-04: permanence is found through wrapping', async () => {
+    await using rig = await Rig.open()
+    rig.backend.fail('boot', new Error('while booting', { cause: permanent() }))
+    await rig.want(aVm())
+    expect(rig.row()?.phase).toBe('failed')
+  })
+
+  it('CRE-02, BUD-05, BUD-07: three failures end it, with the last error', async () => {
+    await using rig = await Rig.open()
+    rig.backend.fail('boot', new Fault('vm/start-failed', 'transient', { detail: 'no luck' }), 9)
+    await rig.want(aVm())
+    expect(rig.brief()).toBe('stopped/creating/web did not start (no luck).')
+    await rig.tick()
+    expect(rig.row()?.phase).toBe('creating')
+    await rig.tick(5)
+    expect(rig.brief()).toBe('stopped/failed/web did not start (no luck).')
+    expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(3)
+  })
+
+  it('CRE-01, BUD-06, T10: a changed spec grants a fresh budget', async () => {
+    await using rig = await Rig.open()
+    rig.backend.fail('preflight', permanent())
+    await rig.want(aVm())
+    await rig.want(aVm({ memMb: 1024 }))
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('CRE-03..05, T09: without its host certificate it waits, costs nothing and never boots', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ hostCertRequired: true }))
+    await rig.tick(100)
+    expect(rig.brief()).toBe(`stopped/creating/${WAITING_FOR_CERTIFICATE}`)
+    expect(rig.row()?.hostPublicKey).toBe('ssh-ed25519 AAAA web')
+    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    expect(rig.backend.calls).toEqual([])
+    await rig.want(aVm({ hostCertRequired: true, sshHostCert: 'ssh-ed25519-cert-v01@openssh.com BBBB' }))
+    expect(rig.seeds[0]?.input.ssh.hostKey).toEqual({
+      privateKey: 'PRIVATE',
+      certificate: 'ssh-ed25519-cert-v01@openssh.com BBBB',
+    })
+    expect(rig.row()).toMatchObject({ phase: 'ready', hostPublicKey: 'ssh-ed25519 AAAA web' })
+  })
+
+  it('CRE-14, CRE-15: the seed has the keys, the user-data and the MAC; no host key without a CA', async () => {
+    await using rig = await Rig.open()
+    const cloudInit = Buffer.from('#!/bin/sh\n')
+    await rig.want(aVm({ cloudInit, sshAuthorizedKeys: ['ssh-ed25519 K'], sshUserCaAuthorizedKeys: ['ssh-ed25519 C'] }))
+    expect(rig.seeds[0]?.input).toMatchObject({
+      vmId: ID,
+      hostname: 'web',
+      authorizedKeys: ['ssh-ed25519 K'],
+      mac: expect.stringMatching(/^52:54:00:/),
+      ssh: { userCas: ['ssh-ed25519 C'] },
+    })
+    expect(Buffer.from(rig.seeds[0]!.input.userData)).toEqual(cloudInit)
+    expect(rig.seeds[0]?.input.ssh.hostKey).toBeUndefined()
+  })
+
+  it('CRE-06, QUO-05, T06: a quota refusal costs nothing and boots when room is free', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 2 } })
+    const other = aVm({ vmId: OTHER, name: 'db', vcpus: 2 })
+    await rig.want(other)
+    await rig.want(other, aVm())
+    await rig.tick(10)
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vm/over-capacity' })
+    expect(rig.row()?.detail).toContain('1 vCPUs wanted, 0 of 2 free')
+    expect(rig.records.of(ID)?.createAttempts ?? 0).toBe(0)
+    await rig.want(aVm({ vmId: OTHER, vcpus: 2, tombstone: { graceS: 3600n } }), aVm())
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('QUO-03, T05: of two creates in one tick that together exceed a cap one is admitted, even if it fails', async () => {
+    await using rig = await Rig.open({ caps: { memMb: 700 } })
+    rig.backend.fail('boot', new Error('no'))
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    const reasons = [rig.row()?.reason, rig.row(OTHER)?.reason].sort()
+    expect(reasons).toEqual(['app/bug', 'vm/over-capacity'])
+  })
+
+  it('CRE-10, CRE-19, CRE-22, QUO-08: a VM waits for a slot with its row standing, and gets it when the other is done', async () => {
+    await using rig = await Rig.open({ slots: 1 })
+    const release = rig.backend.hold('boot')
+    await rig.send([aVm({ vmId: OTHER, name: 'db' }), aVm()])
+    await expect.poll(() => rig.backend.calls).toContain(`boot ${OTHER}`)
+    expect(rig.brief()).toBe('stopped/creating/waiting for a create slot on this host')
+    expect(rig.backend.calls).not.toContain(`prepareRootDisk ${ID}`)
+    release()
+    await rig.engine.idle()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('an image only the control plane has is wanted, costs nothing, and its arrival goes on at once', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ imageUrl: '' }))
+    await rig.tick(5)
+    expect(rig.brief()).toBe(`stopped/creating/${WAITING_FOR_IMAGE}`)
+    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    expect(rig.engine.report().wantedImages).toMatchObject([{ sha256: SHA, haveBytes: 7n }])
+    rig.images.push(SHA)
+    await rig.engine.idle()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.engine.report().wantedImages).toEqual([])
+  })
+
+  it('PWR-09: created stopped, it is whole without a boot, and starts later as wanted', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ powerState: 'stopped' }))
+    expect(rig.brief()).toBe('stopped/ready/')
+    expect(rig.records.of(ID)?.bootId).toBe('boot-1')
+    expect(rig.backend.calls).not.toContain(`boot ${ID}`)
+    await rig.want(aVm())
+    expect(rig.story.join()).not.toContain('failed')
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('BUD-01, RECN-14, ENG-31, T07: a pass that runs out of time gets its attempt back, every time', async () => {
+    await using rig = await Rig.open({ passTimeoutMs: 60_000 })
+    rig.images.onFetch = (_progress, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    await rig.send([aVm()])
+    for (let i = 0; i < 10; i++) {
+      await expect.poll(() => rig.images.fetches).toBe(i + 1)
+      rig.clock.advance(60_000)
+      await rig.engine.idle()
+      expect(rig.records.of(ID)?.createAttempts).toBe(0)
+      expect(rig.row()).toMatchObject({ phase: 'creating', reason: 'app/timeout' })
+      await rig.engine.dispatch()
+    }
+    rig.clock.advance(60_000)
+    await rig.engine.idle()
+  })
+
+  it('BUD-03: a permanent error under an expired pass is refunded once, and is terminal the next time', async () => {
+    await using rig = await Rig.open({ passTimeoutMs: 60_000 })
+    rig.images.onFetch = (_progress, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(permanent()), { once: true }))
+    await rig.send([aVm()])
+    await expect.poll(() => rig.images.fetches).toBe(1)
+    rig.clock.advance(60_000)
+    await rig.engine.idle()
+    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    rig.images.onFetch = async () => Promise.reject(permanent())
+    await rig.tick()
+    expect(rig.row()?.phase).toBe('failed')
+  })
+
+  it('BUD-08: waiting for a slot past the deadline is refunded', async () => {
+    await using rig = await Rig.open({ slots: 1, passTimeoutMs: 60_000 })
+    const release = await rig.slots.take(AbortSignal.timeout(10_000))
+    await rig.send([aVm()])
+    await expect.poll(() => rig.brief()).toContain('waiting for a create slot')
+    expect(rig.records.of(ID)?.createAttempts).toBe(1)
+    rig.clock.advance(60_000)
+    await rig.engine.idle()
+    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    expect(rig.row()).toMatchObject({ phase: 'creating', reason: 'app/timeout' })
+    release()
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a network or a backend this host does not have is refused for good, before any download', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ network: 'lan' }), aVm({ vmId: OTHER, name: 'db', backend: 'vfkit' }))
+    expect(rig.row()).toMatchObject({ phase: 'failed', reason: 'vm/network-unknown' })
+    expect(rig.row(OTHER)).toMatchObject({ phase: 'failed', reason: 'vmm/missing' })
+    expect(rig.images.fetches).toBe(0)
+  })
+
+  it('CRE-16: addresses the backend knows at boot are in the same row', async () => {
+    await using rig = await Rig.open()
+    rig.backend.addresses.set(ID, '10.0.0.2')
+    rig.backend.networkAddresses.set(ID, '192.0.2.7')
+    await rig.want(aVm())
+    expect(rig.row()).toMatchObject({ ip: '10.0.0.2', networkIp: '192.0.2.7' })
+  })
+
+  it('a delete ends a create under way, and nothing of it is held against the VM', async () => {
+    await using rig = await Rig.open()
+    rig.images.onFetch = (_progress, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    await rig.send([aVm()])
+    await expect.poll(() => rig.images.fetches).toBe(1)
+    await rig.want(aVm({ tombstone: { graceS: 0n } }))
+    expect(rig.engine.report()).toMatchObject({ vms: [], quarantined: [], destroyed: [ID] })
+  })
+})

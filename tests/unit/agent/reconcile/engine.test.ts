@@ -1,0 +1,165 @@
+import { create } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import { DesiredStateSchema, SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { aVm, ID, OTHER, Rig } from './rig.ts'
+
+describe('the engine', () => {
+  it('FEN-01, FEN-02, RECN-12, T21: an older snapshot changes nothing and is answered with all there is', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ hostCertRequired: true, sshHostCert: 'cert' }), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.want(
+      aVm({ hostCertRequired: true, sshHostCert: 'cert' }),
+      aVm({ vmId: OTHER, tombstone: { graceS: 9n } }),
+    )
+    expect(await rig.send([], 1n)).toBe('fenced')
+    await rig.engine.idle()
+    const report = rig.engine.report()
+    expect(report).toMatchObject({ fenced: true, lastSeenEpoch: 2n })
+    expect(report.vms).toMatchObject([{ vmId: ID, power: 'running', hostPublicKey: 'ssh-ed25519 AAAA web' }])
+    expect(report.quarantined).toMatchObject([{ vmId: OTHER }])
+    expect(report.vms[0]?.unowned).toBe(false)
+  })
+
+  it('FEN-01: the same epoch with other content is fenced, with the same content accepted', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    expect(await rig.send([aVm()], 1n)).toBe('accepted')
+    expect(await rig.send([aVm({ memMb: 99 })], 1n)).toBe('fenced')
+  })
+
+  it('FEN-04: acks come from the last accepted snapshot, not from a fenced one', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.send([aVm({ vmId: OTHER, tombstone: { graceS: 0n } })], 0n)
+    await rig.engine.idle()
+    expect(rig.engine.report().destroyed).toEqual([])
+  })
+
+  it('SNAP: a snapshot without a state, with a foreign id or a VM twice is refused and nothing of it kept', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await expect(rig.engine.accept(create(SnapshotSchema, { epoch: 9n }))).rejects.toMatchObject({
+      code: 'input/invalid',
+    })
+    for (const vms of [[aVm({ vmId: '../../etc' })], [aVm(), aVm()]]) {
+      const state = create(DesiredStateSchema, { vms })
+      await expect(rig.engine.accept(create(SnapshotSchema, { epoch: 9n, state }))).rejects.toThrow(/snapshot/)
+    }
+    expect(rig.engine.lastSeenEpoch()).toBe(1n)
+    expect(rig.row()?.unowned).toBe(false)
+  })
+
+  it('RECN-05: a snapshot counts only once it is durable', async () => {
+    await using rig = await Rig.open()
+    const order: string[] = []
+    rig.epochs.raiseEpoch = async (epoch) => {
+      order.push(`epoch ${epoch}, snapshot ${rig.snapshot?.epoch}`)
+      rig.epochs.epoch = epoch
+    }
+    await rig.want(aVm())
+    expect(order).toEqual(['epoch 1, snapshot 1'])
+  })
+
+  it('RECN-07, WRK-09, T02: an unreadable record changes nothing for that tick', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    const before = rig.brief()
+    rig.records.unreadable.add(ID)
+    await rig.tick(2)
+    expect(rig.brief()).toBe(before)
+    expect(rig.engine.report().notices).toEqual([`The record of VM ${ID} cannot be read; nothing is done to it.`])
+    expect(rig.backend.calls.filter((c) => c.startsWith('preflight'))).toHaveLength(1)
+    rig.records.unreadable.clear()
+    await rig.tick()
+    expect(rig.brief()).toBe(before)
+    expect(rig.engine.report().notices).toEqual([])
+  })
+
+  it('WRK-02, RPT-07, T14: a report never waits for work and shows the last rows', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    const release = rig.backend.hold('shutdown')
+    await rig.send([aVm({ powerState: 'stopped' })])
+    await expect.poll(() => rig.brief()).toBe('running/ready/stopping')
+    await rig.engine.dispatch()
+    expect(rig.engine.report().vms).toHaveLength(1)
+    release()
+    await rig.engine.idle()
+  })
+
+  it('WRK-03, T11: a burst of snapshots during a slow pass is one further pass with the newest', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('boot')
+    await rig.send([aVm()])
+    await expect.poll(() => rig.backend.calls).toContain(`boot ${ID}`)
+    for (const memMb of [1, 2, 3, 4, 5]) await rig.send([aVm({ memMb })])
+    const saves = rig.records.saved.length
+    release()
+    await rig.engine.idle()
+    expect(rig.records.saved.slice(saves).map((r) => r.spec.memMb)).toEqual([512, 5])
+  })
+
+  it('WRK-06, T13: a VM that vanishes while its worker is busy keeps that one worker', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('boot')
+    await rig.send([aVm()])
+    await expect.poll(() => rig.backend.calls).toContain(`boot ${ID}`)
+    await rig.send([])
+    await rig.send([aVm()])
+    release()
+    await rig.engine.idle()
+    expect(rig.backend.calls.filter((c) => c === `boot ${ID}`)).toHaveLength(1)
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('RECN-15: VMs that exist already are counted at start-up', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    await rig.restart()
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
+  it('RPT-01, RPT-04: before the first look a row is all unknown, never stopped', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.unreadable.add(ID)
+    await rig.restart()
+    expect(rig.brief()).toBe('?/?/')
+  })
+
+  it('RPT-02: the host key is in every row, whatever the row says', async () => {
+    await using rig = await Rig.open()
+    const certified = (change = {}) => aVm({ hostCertRequired: true, sshHostCert: 'cert', ...change })
+    await rig.want(certified())
+    await rig.want(certified({ powerState: 'stopped' }))
+    expect(rig.row()?.hostPublicKey).toBe('ssh-ed25519 AAAA web')
+    await rig.restart()
+    expect(rig.row()?.hostPublicKey).toBe('ssh-ed25519 AAAA web')
+  })
+
+  it('WRK-04, WRK-12: stopping ends passes under way, takes nothing more and leaves guests running', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ vmId: OTHER, name: 'db' }))
+    rig.backend.hold('boot')
+    await rig.send([aVm({ vmId: OTHER, name: 'db' }), aVm()])
+    await expect.poll(() => rig.backend.calls).toContain(`boot ${ID}`)
+    await rig.engine.stop()
+    const calls = rig.backend.calls.length
+    await rig.engine.dispatch()
+    expect(rig.backend.calls).toHaveLength(calls)
+    expect(rig.backend.guests.has(OTHER)).toBe(true)
+    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+  })
+
+  it('a change is told, a tick that finds nothing new is not', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    let told = 0
+    rig.engine.onChange(() => told++)
+    await rig.tick(3)
+    expect(told).toBe(0)
+    await rig.want(aVm({ powerState: 'stopped' }))
+    expect(told).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,204 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { describe, expect, it } from 'vitest'
+import { Fault } from '../../../../src/ipc/faults.ts'
+import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
+
+const DAY_S = 86_400n
+const dead = (graceS = DAY_S) => aVm({ tombstone: { graceS } })
+const destroyAt = (rig: Rig) => Number(timestampMs(rig.quarantined()!.destroyAt!))
+const pass = (rig: Rig, ms: number) => {
+  rig.host.uptimeMs += ms
+  rig.clock.advance(ms)
+}
+
+describe('a deleted VM', () => {
+  it('QTN-01, QTN-04, QTN-06: is stopped and kept in quarantine, its spec and end told', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    expect(rig.row()).toBeUndefined()
+    expect(rig.backend.guests.size).toBe(0)
+    expect(JSON.parse(rig.quarantined()!.specJson)).toMatchObject({ vmId: ID, name: 'web', imageSha256: SHA })
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
+    expect(rig.engine.report().destroyed).toEqual([])
+  })
+
+  it('the stop is stamped before it is tried', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.fail('shutdown', new Fault('vm/stop-failed', 'transient', { detail: 'stuck' }))
+    await rig.want(dead())
+    expect(rig.records.of(ID)).toMatchObject({ stopRequested: true, quarantine: { elapsedMs: 0 } })
+    expect(rig.quarantined()?.detail).toBe('web did not stop (stuck).')
+    await rig.tick()
+    expect(rig.quarantined()?.detail).toBe('')
+    expect(rig.backend.guests.size).toBe(0)
+  })
+
+  it('QUO-06, QUO-07, T20: its compute is free at once', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    await rig.want(dead(), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.tick()
+    expect(rig.brief(OTHER)).toBe('running/ready/')
+  })
+
+  it('QTN-03, QTN-10, QTN-11, RECN-10, T04: past its grace it is destroyed and acknowledged in every report', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    pass(rig, 86_399_000)
+    await rig.tick()
+    expect(rig.backend.calls).not.toContain(`destroy ${ID}`)
+    pass(rig, 1_000)
+    await rig.tick()
+    expect(rig.backend.calls).toContain(`destroy ${ID}`)
+    for (let i = 0; i < 3; i++) {
+      expect(rig.engine.report()).toMatchObject({ vms: [], quarantined: [], destroyed: [ID] })
+      await rig.tick()
+    }
+    await rig.restart()
+    expect(rig.engine.report().destroyed).toEqual([ID])
+    await rig.want()
+    expect(rig.engine.report().destroyed).toEqual([])
+  })
+
+  it('QTN-09, PROV-03, T19: a destroy that fails keeps the record, says why, and is tried each tick', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.fail('destroy', new Fault('vm/destroy-failed', 'transient', { detail: 'busy' }), 2)
+    await rig.want(dead(0n))
+    expect(rig.records.of(ID)).toBeDefined()
+    expect(rig.quarantined()?.detail).toContain('busy')
+    expect(rig.engine.report().destroyed).toEqual([])
+    await rig.tick(2)
+    expect(rig.records.of(ID)).toBeUndefined()
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
+  it('a grace of 0 purges now, without waiting for the guest', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.deaf.add(ID)
+    await rig.want(dead(0n))
+    expect(rig.backend.calls.some((c) => c.startsWith('shutdown'))).toBe(false)
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
+  it('a purge cuts the wait of an ordinary delete short', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.deaf.add(ID)
+    await rig.send([dead()])
+    await expect.poll(() => rig.backend.calls.at(-1)).toBe(`shutdown ${ID} 1000`)
+    await rig.want(dead(0n))
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
+  it('RECN-09, QTN-07, AMB-18, T03: undelete restores its power, and the next delete gets a full grace', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    pass(rig, 80_000_000)
+    await rig.tick()
+    rig.story.length = 0
+    await rig.want(aVm())
+    expect(rig.story.join()).not.toContain('failed')
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.backend.calls.filter((c) => c.startsWith('prepareRootDisk'))).toHaveLength(1)
+    await rig.want(dead())
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
+  })
+
+  it('undelete of a stopped VM leaves it stopped', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    expect(rig.brief()).toBe('stopped/ready/')
+  })
+
+  it('AMB-19: undelete is admitted again, and waits when there is no room', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    const other = aVm({ vmId: OTHER, name: 'db' })
+    await rig.want(aVm())
+    await rig.want(dead())
+    await rig.want(dead(), other)
+    await rig.want(aVm(), other)
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vm/over-capacity' })
+    await rig.want(aVm(), aVm({ vmId: OTHER, tombstone: { graceS: 0n } }))
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a wall clock that jumps forward a year shortens nothing', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    rig.clock.wall += 365 * 86_400_000
+    await rig.tick()
+    expect(rig.backend.calls).not.toContain(`destroy ${ID}`)
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
+  })
+
+  it('its clock goes on over an agent restart, and over a host reboot from where it was written down', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    pass(rig, 40_000_000)
+    await rig.tick()
+    await rig.restart()
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 46_400_000)
+    rig.host.bootId = 'boot-2'
+    rig.host.uptimeMs = 1_000
+    await rig.restart()
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 46_400_000)
+  })
+})
+
+describe('a VM no accepted snapshot names', () => {
+  it('keeps running, is told as unowned with its spec, and is adopted by naming it again', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want()
+    await rig.tick(3)
+    expect(rig.row()).toMatchObject({ power: 'running', phase: 'ready', unowned: true, spec: { name: 'web' } })
+    expect(rig.engine.report().destroyed).toEqual([])
+    await rig.want(aVm())
+    expect(rig.row()?.unowned).toBe(false)
+    expect(rig.row()?.spec).toBeUndefined()
+    expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(1)
+  })
+
+  it('is not started again when it ends', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want()
+    rig.backend.crash(ID)
+    await rig.tick(2)
+    expect(rig.row()).toMatchObject({ power: 'stopped', unowned: true })
+  })
+
+  it('QTN-08: in quarantine it stays stopped and its clock stands still', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    pass(rig, 1_000_000)
+    await rig.want()
+    pass(rig, 900_000_000)
+    await rig.tick()
+    expect(rig.quarantined()).toMatchObject({ unowned: true })
+    expect(rig.quarantined()?.destroyAt).toBeUndefined()
+    expect(rig.backend.calls).not.toContain(`destroy ${ID}`)
+    await rig.want(dead())
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 85_400_000)
+  })
+
+  it('is not called unowned before any snapshot was accepted', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.snapshot = undefined
+    await rig.restart()
+    expect(rig.row()).toMatchObject({ power: 'running', unowned: false })
+  })
+})

@@ -1,0 +1,152 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { noteExit, planVm, restartDelayMs, type Wanted } from '../../../../src/agent/reconcile/vm-plan.ts'
+import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
+import { aVm } from './rig.ts'
+
+const now = { bootId: 'boot-2', uptimeMs: 500_000 }
+const live = (change = {}): Wanted => ({ kind: 'live', spec: aVm(change) })
+const tombstone = (graceMs: number): Wanted => ({ kind: 'tombstone', spec: aVm(), graceMs })
+const whole = (change: Partial<VmRecord> = {}): VmRecord => ({ ...newRecord(aVm()), bootId: 'boot-2', ...change })
+const quarantine = { elapsedMs: 0, sinceUptimeMs: 0, bootId: 'boot-2' }
+
+describe('the plan for one VM', () => {
+  it.each([
+    ['wanted with no record: create', live(), undefined, false, { do: 'create' }],
+    ['RECN-01: a record without a boot id: create', live(), newRecord(aVm()), false, { do: 'create' }],
+    ['RECN-01: and so even while its guest runs', live(), newRecord(aVm()), true, { do: 'create' }],
+    ['wanted running and running: rest', live(), whole(), true, { do: 'rest', power: 'running', detail: '' }],
+    [
+      'PWR-05: wanted stopped and running: stop',
+      live({ powerState: 'stopped' }),
+      whole(),
+      true,
+      { do: 'stop', force: false },
+    ],
+    ['by force', live({ powerState: 'stopped', forceStop: true }), whole(), true, { do: 'stop', force: true }],
+    [
+      'empty power means running',
+      live({ powerState: '' }),
+      whole(),
+      true,
+      { do: 'rest', power: 'running', detail: '' },
+    ],
+    ['a risen restart count: restart', live({ restartCount: 1n }), whole(), true, { do: 'restart' }],
+    [
+      'an old restart count: rest',
+      live({ restartCount: 1n }),
+      whole({ restartCount: 1n }),
+      true,
+      { do: 'rest', power: 'running', detail: '' },
+    ],
+    [
+      'a restart asked of a stopped VM: rest',
+      live({ powerState: 'stopped', restartCount: 1n }),
+      whole(),
+      false,
+      { do: 'rest', power: 'stopped', detail: '' },
+    ],
+    [
+      'RECN-16: down with a stop noted: boot as wanted',
+      live(),
+      whole({ stopRequested: true }),
+      false,
+      { do: 'boot', because: 'wanted' },
+    ],
+    ['RECN-16: down without one: it ended', live(), whole(), false, { do: 'boot', because: 'exited' }],
+    [
+      'RECN-16: another boot of the host: lost to it',
+      live(),
+      whole({ bootId: 'boot-1' }),
+      false,
+      { do: 'boot', because: 'host-rebooted' },
+    ],
+    [
+      'PWR-08: stopped before the host rebooted',
+      live({ powerState: 'stopped' }),
+      whole({ bootId: 'boot-1' }),
+      false,
+      { do: 'rest', power: 'stopped', detail: '' },
+    ],
+    [
+      'autostart off, but stopped and asked for since',
+      live({ autostart: false }),
+      whole({ bootId: 'boot-1', stopRequested: true }),
+      false,
+      { do: 'boot', because: 'wanted' },
+    ],
+    ['RECN-10: tombstoned without a record: acknowledge', tombstone(9), undefined, false, { do: 'acknowledge' }],
+    ['tombstoned: quarantine', tombstone(9), whole(), true, { do: 'quarantine' }],
+    ['tombstoned, never whole: quarantine too', tombstone(9), newRecord(aVm()), false, { do: 'quarantine' }],
+    ['QTN-03: grace over: destroy', tombstone(500_000), whole({ quarantine }), false, { do: 'destroy' }],
+    ['within grace: quarantine', tombstone(500_001), whole({ quarantine }), false, { do: 'quarantine' }],
+    ['grace 0: destroy', tombstone(0), whole(), true, { do: 'destroy' }],
+    ['absent: leave', { kind: 'absent', unowned: true }, whole(), true, { do: 'leave' }],
+    ['absent in quarantine: hold', { kind: 'absent', unowned: true }, whole({ quarantine }), false, { do: 'hold' }],
+  ] satisfies [string, Wanted, VmRecord | undefined, boolean, object][])(
+    '%s',
+    (_why, wanted, record, running, plan) => {
+      expect(planVm(wanted, { record, running, now })).toEqual(plan)
+    },
+  )
+
+  const records = fc.option(
+    fc.record({
+      bootId: fc.constantFrom('', 'boot-1', 'boot-2'),
+      stopRequested: fc.boolean(),
+      restartCount: fc.bigInt(0n, 2n),
+      quarantine: fc.constantFrom(undefined, quarantine),
+    }),
+    { nil: undefined },
+  )
+  const wishes: fc.Arbitrary<Wanted> = fc.oneof(
+    fc
+      .record({
+        powerState: fc.constantFrom('running', 'stopped', ''),
+        restartCount: fc.bigInt(0n, 2n),
+        forceStop: fc.boolean(),
+        autostart: fc.boolean(),
+      })
+      .map((change) => live(change)),
+    fc.nat(1_000_000).map(tombstone),
+    fc.boolean().map((unowned): Wanted => ({ kind: 'absent', unowned })),
+  )
+
+  it('never touches a VM that nobody names, never destroys a wanted one, and is the same for the same facts', () => {
+    fc.assert(
+      fc.property(wishes, records, fc.boolean(), (wanted, change, running) => {
+        const observed = { record: change && whole(change), running, now }
+        const plan = planVm(wanted, observed)
+        expect(planVm(wanted, observed)).toEqual(plan)
+        if (wanted.kind === 'live')
+          expect(['quarantine', 'destroy', 'hold', 'leave', 'acknowledge']).not.toContain(plan.do)
+        if (wanted.kind === 'absent') expect(['acknowledge', 'hold', 'leave']).toContain(plan.do)
+        if (plan.do === 'destroy') expect(wanted.kind).toBe('tombstone')
+      }),
+    )
+  })
+})
+
+describe('a VM that ends by itself', () => {
+  const at = (uptimeMs: number) => ({ bootId: 'boot-2', uptimeMs })
+
+  it('is started again at once the first time, then after 5, 10, 20 s and at most 5 minutes', () => {
+    const delays: number[] = []
+    let record = whole({ startedUptimeMs: 0 })
+    for (let i = 0; i < 9; i++) {
+      record = noteExit({ ...record, exit: undefined }, '', at(1_000))
+      delays.push(restartDelayMs(record, at(1_000)) / 1000)
+    }
+    expect(delays).toEqual([0, 5, 10, 20, 40, 80, 160, 300, 300])
+  })
+
+  it('counts anew once it ran a minute', () => {
+    const record = noteExit(whole({ crashes: 7, startedUptimeMs: 0 }), '', at(60_000))
+    expect(record.crashes).toBe(1)
+  })
+
+  it('is counted once however often it is looked at', () => {
+    const record = noteExit(whole(), 'why', at(1))
+    expect(noteExit(record, 'other', at(2))).toBe(record)
+  })
+})
