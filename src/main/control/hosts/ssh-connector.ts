@@ -9,6 +9,7 @@ import { DEFAULT_KEYS, type SshTarget } from './ssh/config.ts'
 import { connectSsh, type SshConnection } from './ssh/connection.ts'
 import { gatherCredentials, SignIn } from './ssh/credentials.ts'
 import { runCommand, shellWord } from './ssh/exec.ts'
+import { runScript } from './ssh/script.ts'
 import { openStdio } from './ssh/stdio-carrier.ts'
 
 export interface SshConnectorDeps {
@@ -96,22 +97,40 @@ export async function openAgent(
     })
   const forwarded = () => connection.openSocket(agent.socketPath).then((duplex) => link('streamlocal', duplex))
   const bridged = () => openStdio(connection, agent, { host, signal }).then((duplex) => link('stdio', duplex))
+  const start = () => startAgent(connection, agent, host, signal)
+  const startable = mayStart && agent.startedBy === 'app'
   try {
-    return await forwarded().catch(unlessLost(bridged))
+    return await forwarded()
   } catch (error) {
-    const down = error instanceof Fault && error.code === 'agent/not-running'
-    if (!down || !mayStart || agent.startedBy !== 'app') throw error
-    await startAgent(connection, agent, host, signal)
-    return await forwarded().catch(unlessLost(bridged))
+    if (!isRefusal(error)) throw error
   }
+  // Asking the kernel first saves the agent's own program a start.
+  if (startable && !(await isListening(connection, agent.socketPath, host, signal))) {
+    await start()
+    return forwarded().catch((error: unknown) => {
+      if (isRefusal(error)) return bridged()
+      throw error
+    })
+  }
+  return bridged().catch(async (error: unknown) => {
+    if (!startable || !(error instanceof Fault) || error.code !== 'agent/not-running') throw error
+    await start()
+    return bridged()
+  })
 }
 
-/** A refused channel says nothing of its reason; only a lost connection is final. */
-function unlessLost<T>(next: () => Promise<T>): (error: unknown) => Promise<T> {
-  return (error) => {
-    if (error instanceof Fault && error.code === 'ssh/protocol') return next()
-    throw error
-  }
+/** A refused channel does not say why: no forwarding allowed, no such socket, or nobody behind it. */
+const isRefusal = (error: unknown): boolean => error instanceof Fault && error.code === 'ssh/protocol'
+
+/** Whether somebody listens on a unix socket of the host; true when the host cannot say. */
+async function isListening(
+  connection: Pick<SshConnection, 'exec'>,
+  path: string,
+  host: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const script = `[ -r /proc/net/unix ] || exit 0; grep -qF ${shellWord(` ${path}`)} /proc/net/unix`
+  return (await runScript(connection, script, { host, signal, timeoutMs: FIRST_EXEC_TIMEOUT_MS })).code === 0
 }
 
 /** Starts an agent that nothing on the host starts again by itself. Idempotent. Raises agent/not-running. */

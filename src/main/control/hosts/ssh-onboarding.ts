@@ -183,19 +183,21 @@ class SshOnboarding {
     step.detail(lookWords(look))
   }
 
-  /** Asks before another control plane's agent is replaced, not after. */
+  /** An agent that runs here already: ours raises host/already-added, another control plane's is taken over only by consent. */
   async #checkHolder(look: HostLook): Promise<void> {
     const { name } = this.#way
     const status = look.agent?.status
-    if (this.#takeOver || !look.agent || !status?.running || !status.socket || !status.fleetId) return
-    if (status.fleetId === this.#deps.attachAs.fleetId) return
+    if (!look.agent || !status?.running || !status.socket || !status.fleetId) return
+    const foreign = status.fleetId !== this.#deps.attachAs.fleetId
+    if (foreign && this.#takeOver) return
     const place = { socketPath: status.socket, executable: look.agent.executable, stateDir: '', startedBy: '' }
-    const { clock, attachAs } = this.#deps
+    const { signal } = this.#task
     // Its own connection: a link closes what it runs on.
-    const connection = await this.#reconnect(this.#task.signal)
-    const link = await openAgent(connection, place, { host: name, clock, signal: this.#task.signal, mayStart: false })
+    const connection = await this.#reconnect(signal)
+    const link = await openAgent(connection, place, { host: name, clock: this.#deps.clock, signal, mayStart: false })
     try {
-      await attachOnce(link, name, attachAs, { takeOver: false, signal: this.#task.signal })
+      if (foreign) await attachOnce(link, name, this.#deps.attachAs, { takeOver: false, signal })
+      else await firstReport(this.#deps, link, { name, takeOver: false }, this.#task)
     } catch (error) {
       await agreeToTakeOver(error, this.#task)
       this.#takeOver = true

@@ -65,9 +65,10 @@ async function sftpUpload(sftp: SFTPWrapper, file: FileHandle, size: number, opt
     const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
     while (next < size && !failed && !signal.aborted) {
       const at = next
-      next = Math.min(size, at + CHUNK_BYTES)
-      const { bytesRead } = await file.read(buffer, 0, next - at, at)
-      if (bytesRead !== next - at) throw writeFault(host, target, new Error('the file here changed while it was sent'))
+      const length = Math.min(CHUNK_BYTES, size - at)
+      next += length
+      const { bytesRead } = await file.read(buffer, 0, length, at)
+      if (bytesRead !== length) throw writeFault(host, target, new Error('the file here changed while it was sent'))
       await call<void>((answer) => sftp.write(handle, buffer, 0, bytesRead, at, answer))
       done += bytesRead
       onProgress(done, size)
