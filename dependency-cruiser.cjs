@@ -1,11 +1,19 @@
+const ELECTRON = '(^electron$|^electron/|node_modules/electron/)'
+
 module.exports = {
   forbidden: [
     {
       name: 'headless-never-reaches-electron',
       severity: 'error',
-      comment: 'control plane and agent must start under plain Node',
-      from: { path: '^src/(main/control|agent|ipc)/' },
-      to: { path: '(^electron$|^electron/|node_modules/electron/)', reachable: true },
+      comment: 'control plane, command line and agent must start under plain Node',
+      from: { path: '^src/(main/(control|cli|serving)/|main/serve\\.ts$|agent/|ipc/)' },
+      to: { path: ELECTRON, reachable: true },
+    },
+    {
+      name: 'electron-only-in-the-shell',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/main/(shell/|index\\.ts$)' },
+      to: { path: ELECTRON },
     },
     {
       name: 'control-not-to-shell',
@@ -14,12 +22,17 @@ module.exports = {
       to: { path: '^src/main/(?!control/)' },
     },
     {
-      name: 'shell-only-by-front-door',
+      name: 'control-only-by-the-front-door',
       severity: 'error',
-      from: { path: '^src/main/(shell/|cli/|index\\.ts|serve\\.ts)' },
-      to: { path: '^src/main/control/', pathNot: '^src/main/control/(control-plane|ports)\\.ts$' },
+      from: { path: '^src/main/(?!control/)' },
+      to: { path: '^src/main/control/', pathNot: '^src/main/control/(control-plane|ports|node-ports)\\.ts$' },
     },
-    { name: 'nothing-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^tests/' } },
+    {
+      name: 'src-stands-alone',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(tests|scripts)/' },
+    },
     {
       name: 'ipc-is-pure',
       severity: 'error',
@@ -32,6 +45,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/renderer/' },
       to: { path: '^src/(main|agent)/' },
+    },
+    {
+      name: 'main-not-to-others',
+      severity: 'error',
+      from: { path: '^src/main/' },
+      to: { path: '^src/(agent|renderer)/' },
     },
     { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
