@@ -8,6 +8,11 @@ const SEARCHED_BYTES = 1024 * 1024
 /** Of the host itself or of a command a test runs there, not of a VM. */
 const NOT_OURS = /^(sshd|-?bash|sh|nsenter|ps|\/usr\/sbin\/sshd|\(sd-pam\)|\/bin\/sh -c)/
 
+/** Folders the agent makes once, and its log's predecessor. */
+const SKELETON = /\/(vms|trash|agent\.log\.1)$/
+/** What happened may be told for ever. */
+const LOG = /\.log(\.1)?$/
+
 export interface CensusPlaces {
   desktop: Desktop
   host: SshHost
@@ -25,10 +30,12 @@ export interface Census {
 }
 
 export function takeCensus({ desktop, host, stateDir }: CensusPlaces): Census {
-  const onHost = host.listProcesses().map((p) => p.argv.join(' '))
+  const onHost = host.listProcesses().map((p) => nameOf(p.argv))
   const here = desktop.processes().map((p) => p.argv.join(' '))
   const places = [stateDir, '/run', '/tmp', '/var/tmp', '/dev/shm', '/etc', '/usr/local', '/home', '/root']
-  const hostFiles = places.flatMap((dir) => filesUnder(host.outside(dir)).map((f) => `host:${dir}/${f}`))
+  const hostFiles = places
+    .flatMap((dir) => filesUnder(host.outside(dir)).map((f) => `host:${dir}/${f}`))
+    .filter((f) => !SKELETON.test(f))
   const deskFiles = filesUnder(desktop.dataDir).map((f) => `desktop:${f}`)
   return {
     processes: [...onHost.filter((p) => p !== '' && !NOT_OURS.test(p)), ...here].sort(byText),
@@ -36,6 +43,9 @@ export function takeCensus({ desktop, host, stateDir }: CensusPlaces): Census {
     rows: rowCounts(desktop.dataDir),
   }
 }
+
+/** The agent may be started by its link or by the file behind it. */
+const nameOf = ([program = '', ...args]: string[]) => [program.replace(/.*\/(?=eitri-agent$)/, ''), ...args].join(' ')
 
 /** What `after` has and `before` had not, one line each. */
 export function diffCensus(before: Census, after: Census): string[] {
@@ -55,12 +65,14 @@ export function diffCensus(before: Census, after: Census): string[] {
   return [...added('process', before.processes, after.processes), ...added('file', before.files, after.files), ...rows]
 }
 
-/** Where a text is still to be found: file names and contents, command lines, and rows of tables other than `except`. */
+/** Where a text is still to be found: file names and contents (logs aside), command lines, and rows of tables other than `except`. */
 export function tracesOf(text: string, places: CensusPlaces, except: string[]): string[] {
   const { desktop, host, stateDir } = places
   const census = takeCensus(places)
   const named = [...census.processes, ...census.files].filter((line) => line.includes(text))
-  const written = filesUnder(host.outside(stateDir)).filter((f) => contains(host.outside(`${stateDir}/${f}`), text))
+  const written = filesUnder(host.outside(stateDir))
+    .filter((f) => !LOG.test(f))
+    .filter((f) => contains(host.outside(`${stateDir}/${f}`), text))
   const rows = databasesIn(desktop.dataDir).flatMap((db) => rowsWith(db, text, except))
   return [...named, ...written.map((f) => `written in ${f}`), ...rows]
 }

@@ -8,6 +8,8 @@ import { startTimeOf } from './host-slots.ts'
 import { type ProgramResult, runProgram } from './run-program.ts'
 
 export const REPO = path.resolve(import.meta.dirname, '../..')
+/** Packages the tiny image is built from, downloaded once for all tests. */
+const PACKAGES = path.join(REPO, 'out/test-packages')
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 10_000
 const CLI_TIMEOUT_MS = 60_000
@@ -49,6 +51,9 @@ export class Desktop implements AsyncDisposable {
     this.dataDir = path.join(this.#dir, 'data')
     const runtime = path.join(this.#dir, 'run')
     for (const dir of [this.home, runtime, path.join(this.home, '.ssh')]) fs.mkdirSync(dir, { mode: 0o700 })
+    fs.mkdirSync(PACKAGES, { recursive: true })
+    fs.mkdirSync(path.join(this.dataDir, 'cache'), { recursive: true, mode: 0o700 })
+    fs.symlinkSync(PACKAGES, path.join(this.dataDir, 'cache/packages'))
     const { PATH, LANG, TERM } = process.env
     this.env = { PATH, LANG, TERM, HOME: this.home, XDG_RUNTIME_DIR: runtime, TMPDIR: this.#dir, EITRI_TEST: '1' }
   }

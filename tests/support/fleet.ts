@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CliOptions, CliResult, Desktop } from './eitri.ts'
 import type { SshHost } from './ssh-host.ts'
 
 const ADD_TIMEOUT_MS = 90_000
+const LINK_TIMEOUT_MS = 20_000
+const LINK_POLL_MS = 200
 
 /** Arguments that add a test host with its key and the fingerprint it really has. */
 export function addArguments(host: SshHost, user = 'root'): string[] {
@@ -9,9 +12,17 @@ export function addArguments(host: SshHost, user = 'root'): string[] {
   return ['host', 'add', host.name, '--ssh', `${user}@${host.address}`, ...key]
 }
 
-/** Adds a host over SSH; answers the CLI's document of it. */
-export const addHost = (desktop: Desktop, host: SshHost, user = 'root'): Promise<any> =>
-  desktop.must(addArguments(host, user), { timeoutMs: ADD_TIMEOUT_MS })
+/** Adds a host over SSH and waits until its lasting link stands; answers the CLI's document of it. */
+export async function addHost(desktop: Desktop, host: SshHost, user = 'root'): Promise<any> {
+  await desktop.must(addArguments(host, user), { timeoutMs: ADD_TIMEOUT_MS })
+  const deadline = Date.now() + LINK_TIMEOUT_MS
+  for (;;) {
+    const shown = await desktop.must(['host', 'show', host.name])
+    if (shown.link === 'connected') return shown
+    if (Date.now() > deadline) throw new Error(`${host.name} stays ${shown.link}: ${JSON.stringify(shown.link_fault)}`)
+    await delay(LINK_POLL_MS)
+  }
+}
 
 export const tryAddHost = (desktop: Desktop, args: string[], options: CliOptions = {}): Promise<CliResult> =>
   desktop.cli(['host', 'add', ...args], { timeoutMs: ADD_TIMEOUT_MS, ...options })

@@ -82,9 +82,9 @@ export function journey(title: string, way: Way): void {
     step(
       'adds the host over SSH and installs the agent there',
       async () => {
-        expect(await addHost(desktop, host, way.user)).toMatchObject({ name: 'rack1', kind: 'ssh', status: 'enrolled' })
-        const shown = await desktop.must(['host', 'show', 'rack1'])
-        expect(shown).toMatchObject({ link: 'connected', carrier: way.carrier, runs_as: way.runsAs, stale: false })
+        const shown = await addHost(desktop, host, way.user)
+        expect(shown).toMatchObject({ name: 'rack1', kind: 'ssh', status: 'enrolled', stale: false })
+        expect(shown).toMatchObject({ link: 'connected', carrier: way.carrier, runs_as: way.runsAs })
         expect(shown.host_key_fingerprint).toBe(host.hostKeyFingerprint)
         expect(host.exists(way.socket)).toBe(true)
         expect(fs.existsSync(way.socket)).toBe(false)

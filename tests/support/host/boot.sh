@@ -6,7 +6,7 @@ set -euo pipefail
 dir=$1 name=$2 address=$3 gateway=$4 hide=$5 variant=$6
 
 mount --make-rprivate /
-mount -t tmpfs -o mode=0755,size=3g eitri-host "$dir/root"
+mount -t tmpfs -o mode=0755,size=16g eitri-host "$dir/root"
 mkdir "$dir/root"/{upper,work,merged}
 mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/root/upper,workdir=$dir/root/work" "$dir/root/merged"
 root=$dir/root/merged
@@ -15,7 +15,7 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 for empty in tmp run root home var/lib/eitri usr/local/lib/eitri; do
   mkdir -p "$root/$empty"
-  mount -t tmpfs -o mode=0755,size=2g tmpfs "$root/$empty"
+  mount -t tmpfs -o mode=0755,size=16g tmpfs "$root/$empty"
 done
 chmod 1777 "$root/tmp"
 chmod 0700 "$root/root"
