@@ -1,4 +1,4 @@
-import type { HostRow } from '../store/hosts-store.ts'
+import type { HostRow } from '../store/host-row.ts'
 import type { LinkConnector } from './agent-link.ts'
 import { type LocalAgentDeps, localConnector } from './local-agent.ts'
 import { type SshConnectorDeps, sshConnector } from './ssh-connector.ts'

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { Fault } from '../../../ipc/faults.ts'
-import type { HostRow } from '../store/hosts-store.ts'
+import type { HostRow } from '../store/host-row.ts'
 import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import { SERVICE_STATE } from './local.ts'
 import { type LocalAgentDeps, openLocal, statusOf, stopLocal } from './local-agent.ts'

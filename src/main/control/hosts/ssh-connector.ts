@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault } from '../../../ipc/faults.ts'
-import type { HostRow } from '../store/hosts-store.ts'
+import type { HostRow } from '../store/host-row.ts'
 import { type AgentLink, type LinkConnector, openAgentLink } from './agent-link.ts'
 import { faultOfVerdict, type HostKeys, readTrust } from './host-key-trust.ts'
 import type { HostSecrets } from './secrets.ts'

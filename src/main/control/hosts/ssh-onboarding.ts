@@ -1,6 +1,6 @@
 import { Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
-import type { HostSsh } from '../store/hosts-store.ts'
+import type { HostSsh } from '../store/host-row.ts'
 import type { StepContext, TaskContext } from '../tasks/task-context.ts'
 import { type AcceptedHostKey, acceptHostKey } from './accept-host-key.ts'
 import type { AgentLink } from './agent-link.ts'

@@ -48,7 +48,9 @@ export async function runScript(
     }
     if (!started && texts.stdout.includes(`${mark}-start\n`)) {
       started = true
-      channel.end(`eitri_script() {\n${script}\n}\n( eitri_script ) </dev/null\nset -- $?; echo; echo "${mark}-end $1"\n`)
+      channel.end(
+        `eitri_script() {\n${script}\n}\n( eitri_script ) </dev/null\nset -- $?; echo; echo "${mark}-end $1"\n`,
+      )
     }
     if (started) onOutput?.(framed(texts.stdout, mark).output)
   })
