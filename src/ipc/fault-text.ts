@@ -237,7 +237,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(
       `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}.`,
       'The VM is not affected.',
-      'It reconnects by itself.',
+      or(p['next'], 'It reconnects by itself.'),
     ),
   'console/read-only': (p) =>
     t(`The keyboard of ${vm(p)} is held by another viewer.`, 'Nothing was typed.', 'Take the keyboard.'),

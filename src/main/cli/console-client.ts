@@ -139,7 +139,7 @@ export class ConsoleClient {
       this.#holder = frame.holder
       keyboard?.(frame.holder)
       this.#wake()
-    } else if (frame.type === 'close') this.#end(unavailable(frame.reason))
+    } else if (frame.type === 'close') this.#end(consoleUnavailable(frame.reason))
   }
 
   #show(offset: bigint, bytes: Uint8Array): void {
@@ -178,8 +178,8 @@ export class ConsoleClient {
 
 const PREFIX = 'console unavailable: '
 
-/** The fault's own words begin with the same prefix. */
-const unavailable = (reason: string) =>
-  new Fault('console/unavailable', 'permanent', {
-    detail: reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason,
-  })
+/** What the broker says as a fault, whose own words begin with the same prefix. */
+export function consoleUnavailable(reason: string): Fault {
+  const detail = reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason
+  return new Fault('console/unavailable', 'transient', { detail, next: 'See "eitri vm list" and "eitri host list".' })
+}

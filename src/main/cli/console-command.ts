@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import { Fault } from '../../ipc/faults.ts'
+import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { KiB, LIMITS, MiB } from '../../ipc/units.ts'
-import { ConsoleClient } from './console-client.ts'
-import { CONSOLE_KEYS_HELP, consoleKeys } from './console-keys.ts'
+import { ConsoleClient, consoleUnavailable } from './console-client.ts'
+import { CONSOLE_KEYS_HELP, consoleKeys, withoutAnswers } from './console-keys.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { write } from './io.ts'
 import { offset, reference, wholeNumber } from './options.ts'
@@ -12,6 +13,8 @@ import { invalid } from './outcome.ts'
 const TAIL_BYTES = 16 * KiB
 /** With the input at its end, the console is done once the guest said nothing for this long, ms. */
 const QUIET_MS = 2_000
+/** A terminal answers queries in replayed text within this time, ms. */
+const ANSWER_MS = 150
 /** Largest record `--json` answers with. */
 const DOCUMENT_BYTES = 16 * MiB
 
@@ -37,10 +40,11 @@ export function consoleCommand(root: Command, run: Runner): void {
       context.deadline(null)
       if (options.from !== undefined && options.tail !== undefined)
         throw invalid('console', '', 'give --from or --tail, not both')
-      const vm = reference('vm', name)
-      await context.fleet()
+      const ref = reference('vm', name)
+      const { vm } = await (await context.fleet()).vms.getVm({ vm: ref }, { signal: context.signal })
+      if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
       if (context.json) await document(context, vm, options)
-      else await show(context, vm, options)
+      else await show(context, vm.id, options)
     },
   )
 }
@@ -94,10 +98,10 @@ async function record(
   return at
 }
 
-async function document(context: CommandContext, vm: string, options: Options): Promise<void> {
+async function document(context: CommandContext, { id, name }: Vm, options: Options): Promise<void> {
   const chunks: Uint8Array[] = []
   let size = 0
-  const { start, end, head } = await record(context, vm, options, async (bytes) => {
+  const { start, end, head } = await record(context, id, options, async (bytes) => {
     size += bytes.length
     if (size > DOCUMENT_BYTES)
       throw invalid('console', '', 'the record is too long for one document: use --tail or --from')
@@ -105,7 +109,8 @@ async function document(context: CommandContext, vm: string, options: Options): 
   })
   const all = Buffer.concat(chunks)
   await context.document({
-    vm,
+    vm: name,
+    vm_id: id,
     start_offset: `${start}`,
     end_offset: `${end}`,
     head_offset: `${head}`,
@@ -144,7 +149,7 @@ async function follow(context: CommandContext, vm: string, options: Options): Pr
     if (!options.raw) io.stderr.write(`${terminal ? '\r\n' : ''}[${printable(text)}]${terminal ? '\r\n' : '\n'}`)
   }
   let replayEnd = 0n
-  let replayed = false
+  let answersUntil = Number.POSITIVE_INFINITY
   let lastByteAt = 0
   let link = ''
   const client = new ConsoleClient({
@@ -155,12 +160,13 @@ async function follow(context: CommandContext, vm: string, options: Options): Pr
     signal,
     opened({ start, end }) {
       replayEnd = end
-      replayed ||= start >= end
+      if (start >= end) answersUntil = 0
     },
     async data(bytes, at) {
       await write(stdout, bytes)
       lastByteAt = performance.now()
-      replayed ||= at + BigInt(bytes.length) >= replayEnd
+      const end = at + BigInt(bytes.length)
+      if (end >= replayEnd && answersUntil === Number.POSITIVE_INFINITY) answersUntil = lastByteAt + ANSWER_MS
     },
     skipped: (from, to) => notice(`${to - from} bytes of the record are gone`),
     state(now, detail) {
@@ -182,7 +188,7 @@ async function follow(context: CommandContext, vm: string, options: Options): Pr
   if (!options.raw) notice(CONSOLE_KEYS_HELP)
   const send = (bytes: Uint8Array) => {
     // What a terminal answers to queries in replayed text must not be typed into the guest.
-    if (replayed || options.raw) void client.type(bytes)
+    void client.type(options.raw || performance.now() > answersUntil ? bytes : withoutAnswers(bytes))
   }
   const keys = options.raw
     ? send

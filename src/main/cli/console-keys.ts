@@ -38,3 +38,11 @@ export function consoleKeys(actions: KeyActions): (chunk: Uint8Array) => void {
     if (!escaped) flush(chunk.length)
   }
 }
+
+/** Answers of a terminal to queries: cursor and device reports, and control strings. */
+const ANSWERS = /\x1b\[[?>=]?[\d;]*[Rcnty]|\x1b[P\]][^\x1b\x07]*(?:\x1b\\|\x07)/g
+
+/** What a person typed, without what the terminal answered to queries in replayed text. */
+export function withoutAnswers(chunk: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(chunk).toString('latin1').replace(ANSWERS, ''), 'latin1')
+}

@@ -1,21 +1,18 @@
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
-import { ListVmsResponseSchema, type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { ListVmsResponseSchema, type Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
 import { invalid } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
-import { sheet, table } from './table.ts'
+import { table } from './table.ts'
+import { answerVm, type Waiting, waited } from './vm-answer.ts'
 import { createCommand } from './vm-create-command.ts'
 import { waitCommand } from './vm-wait-command.ts'
-import { waitForState, waitForVm, waitState } from './wait-vm.ts'
+import { waitForState, waitForVm } from './wait-vm.ts'
 
 const ACT_MS = 10 * 60_000
-
-interface Waiting {
-  wait?: boolean | string
-}
 
 export function vmCommands(root: Command, run: Runner): void {
   const vm = root.command('vm').description('virtual machines')
@@ -99,18 +96,6 @@ function acting(
   })
 }
 
-/** The VM once it is in the state `--wait` names, `otherwise` when it names none; at once without `--wait`. */
-export async function waited(
-  context: CommandContext,
-  fleet: FleetClient,
-  vm: Vm | undefined,
-  { wait }: Waiting,
-  otherwise: 'ready' | 'stopped' | 'gone',
-): Promise<Vm | undefined> {
-  if (!vm || !wait) return vm
-  return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal)
-}
-
 function restartCommand(parent: Command, run: Runner): void {
   withWait(
     parent.command('restart <name>').description('shut it down and let it run again'),
@@ -155,24 +140,3 @@ async function agreedTo(context: CommandContext, ref: string, yes: boolean): Pro
   if (!(await confirm(context.io, `Destroy ${ref} and its disk for good?`, context.signal)))
     throw new Fault('app/cancelled', 'cancelled')
 }
-
-/** Prints the VM; one that is gone is said to be gone. */
-export async function answerVm(context: CommandContext, vm: Vm | undefined, ref = ''): Promise<void> {
-  if (vm) await context.answer(VmSchema, vm, () => vmSheet(vm))
-  else if (context.json) await context.document({ name: ref, lifecycle: 'gone' })
-  else await context.say(`${ref} is gone.\n`)
-}
-
-const vmSheet = (v: Vm): string =>
-  sheet([
-    ['name', v.name],
-    ['id', v.id],
-    ['state', v.lifecycle],
-    ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
-    ['detail', v.detail],
-    ['host', v.hostName],
-    ['image', v.imageName],
-    ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
-    ['address', v.networkIp || v.ip],
-    ['acceleration', v.acceleration],
-  ])

@@ -3,7 +3,7 @@ import { check, DEFAULT_SIZE } from '../../ipc/rules.ts'
 import { KiB, LIMITS } from '../../ipc/units.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { fileOf, keyValue, several, wholeNumber } from './options.ts'
-import { answerVm, waited } from './vm-commands.ts'
+import { answerVm, waited } from './vm-answer.ts'
 import { waitState } from './wait-vm.ts'
 
 const CREATE_MS = 30 * 60_000

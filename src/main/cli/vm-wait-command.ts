@@ -5,7 +5,7 @@ import { ConsoleClient } from './console-client.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { offset, reference } from './options.ts'
 import { invalid } from './outcome.ts'
-import { answerVm } from './vm-commands.ts'
+import { answerVm } from './vm-answer.ts'
 import { waitForState, waitForVm, waitState } from './wait-vm.ts'
 
 const WAIT_MS = 120_000

@@ -1,0 +1,42 @@
+import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { FleetClient } from '../fleet-client.ts'
+import type { CommandContext } from './context.ts'
+import { sheet } from './table.ts'
+import { waitForState, waitState } from './wait-vm.ts'
+
+export interface Waiting {
+  wait?: boolean | string
+}
+
+/** The VM once it is in the state `--wait` names, `otherwise` when it names none; at once without `--wait`. */
+export async function waited(
+  context: CommandContext,
+  fleet: FleetClient,
+  vm: Vm | undefined,
+  { wait }: Waiting,
+  otherwise: 'ready' | 'stopped' | 'gone',
+): Promise<Vm | undefined> {
+  if (!vm || !wait) return vm
+  return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal)
+}
+
+/** Prints the VM; one that is gone is said to be gone. */
+export async function answerVm(context: CommandContext, vm: Vm | undefined, ref = ''): Promise<void> {
+  if (vm) await context.answer(VmSchema, vm, () => vmSheet(vm))
+  else if (context.json) await context.document({ name: ref, lifecycle: 'gone' })
+  else await context.say(`${ref} is gone.\n`)
+}
+
+const vmSheet = (v: Vm): string =>
+  sheet([
+    ['name', v.name],
+    ['id', v.id],
+    ['state', v.lifecycle],
+    ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
+    ['detail', v.detail],
+    ['host', v.hostName],
+    ['image', v.imageName],
+    ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
+    ['address', v.networkIp || v.ip],
+    ['acceleration', v.acceleration],
+  ])
