@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { faultToMessage } from '../../../ipc/fault-wire.ts'
 import { type Host, HostSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { TIMES } from '../../../ipc/units.ts'
-import type { CapacityRow, HostRow } from '../store/hosts-store.ts'
+import type { CapacityRow, HostRow } from '../store/host-row.ts'
 import type { HostLive } from '../sync/registry.ts'
 
 /** Committed to VMs of a host that are not deleted. */

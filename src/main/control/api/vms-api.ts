@@ -7,7 +7,8 @@ import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/flee
 import { check } from '../../../ipc/rules.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImagesStore } from '../store/images-store.ts'
-import type { NewVm, VmRow, VmsStore } from '../store/vms-store.ts'
+import type { NewVm, VmRow } from '../store/vm-row.ts'
+import type { VmsStore } from '../store/vms-store.ts'
 import type { Registry } from '../sync/registry.ts'
 import { isBeyondUndelete, planAction, type SeenVm, type VmAction } from '../vms/lifecycle-actions.ts'
 import {

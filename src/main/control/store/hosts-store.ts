@@ -1,156 +1,15 @@
 import { Fault } from '../../../ipc/faults.ts'
 import { type AuditStore, SYSTEM_TENANT } from './audit-store.ts'
 import { brokeConstraint, type Database } from './database.ts'
-
-/** How an SSH host is dialled. */
-export interface HostSsh {
-  /** As resolved: what is dialled. */
-  host: string
-  port: number
-  user: string
-  /** Empty = as ssh finds one. */
-  identityFile: string
-  /** As the person typed it. */
-  hostname: string
-  useSudo: boolean
-  /** Socket of the SSH agent the configuration names. Absent = the environment's. */
-  identityAgent?: string
-  identitiesOnly?: boolean
-  /** What the host's key is filed under. Absent = host. */
-  hostKeyName?: string
-}
-
-export interface HostAgent {
-  /** On the host. */
-  socketPath: string
-  executable: string
-  stateDir: string
-  /** ed25519 public key, raw 32 bytes, base64: what Hello must prove. */
-  identityPublicKey: string
-  runsAs: string
-  startedBy: string
-}
-
-/** Facts as last told; every field optional because older agents say less. */
-export interface HostFactsRow {
-  hostname: string
-  os: string
-  platform: string
-  arch: string
-  kernel: string
-  init: string
-  cpuModel: string
-  cpus: number
-  memBytes: number
-  diskBytes: number
-  diskFreeBytes: number
-  acceleration: string
-  accelerationDetail: string
-  vmmVersion: string
-  missing: string[]
-  runsAs: string
-  startedBy: string
-}
-
-export interface CapacityRow {
-  vcpus: number
-  memMb: number
-  diskGb: number
-}
-
-export type HostStatus = 'enrolled' | 'decommissioning'
-
-/** What onboarding knows at its end, written in one go. */
-export interface NewHost {
-  /** 32 hex characters. */
-  id: string
-  name: string
-  kind: 'local' | 'ssh'
-  ssh: HostSsh | null
-  agent: HostAgent
-  /** SHA256:… of the SSH host key; empty without SSH. */
-  hostKeyFingerprint: string
-  facts: HostFactsRow | null
-}
-
-export interface HostRow extends NewHost {
-  tenant: string
-  status: HostStatus
-  /** Absent = never told. */
-  capacity: CapacityRow | null
-  agentVersion: string
-  backend: string
-  guestCidr: string
-  uplinkAddress: string
-  /** Last report of a session that ended; live ones are in the registry. */
-  lastSeenAt: Date | null
-  epoch: bigint
-  createdAt: Date
-}
-
-/** Said by Hello; absent fields leave the row as it is. */
-export interface HostTold {
-  facts?: HostFactsRow
-  capacity?: CapacityRow
-  agentVersion?: string
-  backend?: string
-  guestCidr?: string
-  uplinkAddress?: string
-}
-
-interface Raw {
-  id: string
-  tenant: string
-  name: string
-  status: HostStatus
-  kind: 'local' | 'ssh'
-  ssh: string | null
-  agent_socket_path: string
-  agent_executable: string
-  agent_state_dir: string
-  agent_identity: string
-  agent_runs_as: string
-  agent_started_by: string
-  host_key_fingerprint: string
-  facts: string | null
-  capacity: string | null
-  agent_version: string
-  backend: string
-  guest_cidr: string
-  uplink_address: string
-  last_seen_at: string | null
-  epoch: number
-  created_at: string
-}
-
-const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))
-
-const fromRaw = (raw: Raw): HostRow => ({
-  id: raw.id,
-  tenant: raw.tenant,
-  name: raw.name,
-  status: raw.status,
-  kind: raw.kind,
-  ssh: parsed<HostSsh>(raw.ssh),
-  agent: {
-    socketPath: raw.agent_socket_path,
-    executable: raw.agent_executable,
-    stateDir: raw.agent_state_dir,
-    identityPublicKey: raw.agent_identity,
-    runsAs: raw.agent_runs_as,
-    startedBy: raw.agent_started_by,
-  },
-  hostKeyFingerprint: raw.host_key_fingerprint,
-  facts: parsed<HostFactsRow>(raw.facts),
-  capacity: parsed<CapacityRow>(raw.capacity),
-  agentVersion: raw.agent_version,
-  backend: raw.backend,
-  guestCidr: raw.guest_cidr,
-  uplinkAddress: raw.uplink_address,
-  lastSeenAt: raw.last_seen_at === null ? null : new Date(raw.last_seen_at),
-  epoch: BigInt(raw.epoch),
-  createdAt: new Date(raw.created_at),
-})
+import {
+  type HostAgent,
+  type HostRow,
+  type HostStatus,
+  type HostTold,
+  hostOf,
+  type NewHost,
+  type RawHost,
+} from './host-row.ts'
 
 /** Hosts of the fleet. A host's epoch rises by SQL trigger with its VMs' desired state, never by a caller. */
 export class HostsStore {
@@ -165,12 +24,12 @@ export class HostsStore {
   }
 
   list(): HostRow[] {
-    return this.#db.list<Raw>('SELECT * FROM hosts ORDER BY name').map(fromRaw)
+    return this.#db.list<RawHost>('SELECT * FROM hosts ORDER BY name').map(hostOf)
   }
 
   find(id: string): HostRow | undefined {
-    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE id = $id', { id })
-    return raw && fromRaw(raw)
+    const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE id = $id', { id })
+    return raw && hostOf(raw)
   }
 
   /** Raises host/not-found. */
@@ -182,23 +41,26 @@ export class HostsStore {
 
   /** By name or id; raises host/not-found. */
   resolve(nameOrId: string): HostRow {
-    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE name = $ref OR id = $ref ORDER BY id = $ref LIMIT 1', {
-      ref: nameOrId,
-    })
+    const raw = this.#db.find<RawHost>(
+      'SELECT * FROM hosts WHERE name = $ref OR id = $ref ORDER BY id = $ref LIMIT 1',
+      {
+        ref: nameOrId,
+      },
+    )
     if (!raw) throw new Fault('host/not-found', 'permanent', { host: nameOrId })
-    return fromRaw(raw)
+    return hostOf(raw)
   }
 
   findByName(name: string): HostRow | undefined {
-    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE name = $name', { name })
-    return raw && fromRaw(raw)
+    const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE name = $name', { name })
+    return raw && hostOf(raw)
   }
 
   findByIdentity(identityPublicKey: string): HostRow | undefined {
-    const raw = this.#db.find<Raw>('SELECT * FROM hosts WHERE agent_identity = $identityPublicKey', {
+    const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE agent_identity = $identityPublicKey', {
       identityPublicKey,
     })
-    return raw && fromRaw(raw)
+    return raw && hostOf(raw)
   }
 
   /** Raises host/name-taken and host/already-added (same agent identity). */

@@ -1,6 +1,6 @@
 import type { Capacity, HostFacts } from '../../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
-import type { CapacityRow, HostFactsRow, HostTold } from '../store/hosts-store.ts'
+import type { CapacityRow, HostFactsRow, HostTold } from '../store/host-row.ts'
 
 /** Wire facts as the store keeps them. */
 export function factsRowOf(facts: HostFacts): HostFactsRow {

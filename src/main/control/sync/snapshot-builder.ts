@@ -7,7 +7,7 @@ import {
   SnapshotSchema,
 } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TombstoneSchema, type VmSpec, VmSpecSchema } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
-import type { VmRow } from '../store/vms-store.ts'
+import type { VmRow } from '../store/vm-row.ts'
 
 /** One VM as its host is told it should be. */
 export function vmSpecOf(vm: VmRow): VmSpec {

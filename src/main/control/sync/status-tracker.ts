@@ -1,4 +1,4 @@
-import type { VmStatus } from '../store/vms-store.ts'
+import type { VmStatus } from '../store/vm-row.ts'
 
 /** Remembers what was last written durably per VM, so that repeated reports write nothing. Only successful writes enter. */
 export class StatusTracker {

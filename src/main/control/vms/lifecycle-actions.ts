@@ -1,5 +1,5 @@
 import { Fault } from '../../../ipc/faults.ts'
-import type { VmEdit, VmRow } from '../store/vms-store.ts'
+import type { VmEdit, VmRow } from '../store/vm-row.ts'
 
 /** How long a deleted VM can be brought back, seconds. */
 export const QUARANTINE_S = 7 * 24 * 3600

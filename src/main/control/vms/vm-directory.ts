@@ -1,5 +1,5 @@
 import { Fault } from '../../../ipc/faults.ts'
-import type { VmRow } from '../store/vms-store.ts'
+import type { VmRow } from '../store/vm-row.ts'
 
 /** The only tenant until there are more. */
 export const DEFAULT_TENANT = 'default'

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import type { NewHost } from '../../../../src/main/control/store/hosts-store.ts'
+import type { NewHost } from '../../../../src/main/control/store/host-row.ts'
 import type { NewImage } from '../../../../src/main/control/store/images-store.ts'
 import { openStores, type Stores } from '../../../../src/main/control/store/stores.ts'
-import type { NewVm } from '../../../../src/main/control/store/vms-store.ts'
+import type { NewVm } from '../../../../src/main/control/store/vm-row.ts'
 
 const cleanups: (() => void)[] = []
 afterEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { VmEdit } from '../../../../../src/main/control/store/vms-store.ts'
+import type { VmEdit } from '../../../../../src/main/control/store/vm-row.ts'
 import { aHost, anId, aStore, aVm, faultOf } from '../a-store.ts'
 
 describe('VMs store', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { VmRow } from '../../../../../src/main/control/store/vms-store.ts'
+import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
 import { buildDesiredState, digestOf, vmSpecOf } from '../../../../../src/main/control/sync/snapshot-builder.ts'
 import { aVm } from '../a-store.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { VmRow } from '../../../../../src/main/control/store/vms-store.ts'
+import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
 import {
   planAction,
   QUARANTINE_S,

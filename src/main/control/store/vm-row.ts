@@ -1,0 +1,144 @@
+import type { Row } from './database.ts'
+
+export type DesiredPower = 'running' | 'stopped'
+
+export interface NewVm {
+  /** 32 hex characters. */
+  id: string
+  hostId: string
+  name: string
+  /** Empty = the control plane pushes it. */
+  imageUrl: string
+  imageSha256: string
+  imageKind: 'disk' | 'kernel'
+  cloudInit: Uint8Array
+  vcpus: number
+  /** MiB. */
+  memMb: number
+  /** GiB. */
+  diskGb: number
+  powerState: DesiredPower
+  autostart: boolean
+  network: string
+  backend: string
+  labels: Record<string, string>
+  sshAuthorizedKeys: string[]
+  /** The set frozen at create; null = none was recorded, which is not an empty set. */
+  trustedCas: string[] | null
+  /** Null = the control plane put no key in. */
+  injectedKey: { fingerprint: string; comment: string } | null
+}
+
+export interface VmRow extends NewVm {
+  tenant: string
+  forceStop: boolean
+  restartCount: number
+  /** Last durable phase; empty = none yet. Live ones are in the registry. */
+  status: '' | 'ready' | 'failed'
+  lastError: string
+  lastReason: string
+  assignedIp: string
+  networkIp: string
+  hostPublicKey: string
+  createdAt: Date
+  /** Null = live. */
+  deletedAt: Date | null
+  /** Seconds in quarantine; null while live; 0 = purge now. */
+  graceS: number | null
+}
+
+/** An edit of desired state; fields left out stay. */
+export interface VmEdit {
+  name?: string
+  powerState?: DesiredPower
+  forceStop?: boolean
+  restartCount?: number
+  deletedAt?: Date | null
+  graceS?: number | null
+}
+
+export interface VmStatus {
+  status: 'ready' | 'failed'
+  lastError: string
+  lastReason: string
+  /** Empty = no answer: keeps the known one. */
+  ip: string
+}
+
+/** A row as SQLite gives it. */
+export interface RawVm {
+  id: string
+  host_id: string
+  tenant: string
+  name: string
+  image_url: string
+  image_sha256: string
+  image_kind: 'disk' | 'kernel'
+  cloud_init: Uint8Array
+  vcpus: number
+  mem_mb: number
+  disk_gb: number
+  power_state: DesiredPower
+  force_stop: number
+  restart_count: number
+  autostart: number
+  network: string
+  backend: string
+  labels: string
+  ssh_authorized_keys: string
+  trusted_cas: string | null
+  injected_key: string | null
+  status: '' | 'ready' | 'failed'
+  last_error: string
+  last_reason: string
+  assigned_ip: string
+  network_ip: string
+  host_public_key: string
+  created_at: string
+  deleted_at: string | null
+  grace_s: number | null
+}
+
+export const vmOf = (raw: RawVm): VmRow => ({
+  id: raw.id,
+  hostId: raw.host_id,
+  tenant: raw.tenant,
+  name: raw.name,
+  imageUrl: raw.image_url,
+  imageSha256: raw.image_sha256,
+  imageKind: raw.image_kind,
+  cloudInit: raw.cloud_init,
+  vcpus: raw.vcpus,
+  memMb: raw.mem_mb,
+  diskGb: raw.disk_gb,
+  powerState: raw.power_state,
+  forceStop: raw.force_stop === 1,
+  restartCount: raw.restart_count,
+  autostart: raw.autostart === 1,
+  network: raw.network,
+  backend: raw.backend,
+  labels: JSON.parse(raw.labels) as Record<string, string>,
+  sshAuthorizedKeys: JSON.parse(raw.ssh_authorized_keys) as string[],
+  trustedCas: raw.trusted_cas === null ? null : (JSON.parse(raw.trusted_cas) as string[]),
+  injectedKey: raw.injected_key === null ? null : (JSON.parse(raw.injected_key) as VmRow['injectedKey']),
+  status: raw.status,
+  lastError: raw.last_error,
+  lastReason: raw.last_reason,
+  assignedIp: raw.assigned_ip,
+  networkIp: raw.network_ip,
+  hostPublicKey: raw.host_public_key,
+  createdAt: new Date(raw.created_at),
+  deletedAt: raw.deleted_at === null ? null : new Date(raw.deleted_at),
+  graceS: raw.grace_s,
+})
+
+/** The parameters of its insert. */
+export const vmParams = (vm: NewVm, createdAt: string): Row => ({
+  ...vm,
+  autostart: Number(vm.autostart),
+  labels: JSON.stringify(vm.labels),
+  sshAuthorizedKeys: JSON.stringify(vm.sshAuthorizedKeys),
+  trustedCas: vm.trustedCas && JSON.stringify(vm.trustedCas),
+  injectedKey: vm.injectedKey && JSON.stringify(vm.injectedKey),
+  createdAt,
+})
