@@ -94,6 +94,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
+      notices: () => hub.notices(),
     })
     undo.push(() => engine.stop())
     await engine.start()

@@ -33,6 +33,8 @@ export interface EngineOptions {
   consoleEnd(vmId: string): bigint
   /** A VM's directory is gone. */
   forgotten?(vmId: string): void
+  /** Sentences of other parts for the report. */
+  notices?(): string[]
   passTimeoutMs?: number
 }
 
@@ -104,7 +106,7 @@ export class Engine {
       consoleEnd,
       bootId: passes.processes.bootId(),
       now: passes.clock.now(),
-      notices: [...this.#unreadable.values()],
+      notices: [...this.#unreadable.values(), ...(this.#options.notices?.() ?? [])],
     })
   }
 

@@ -12,6 +12,7 @@ import {
   SyncRequestSchema,
 } from '../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { LIMITS } from '../../../src/ipc/units.ts'
 import { attached, ConsoleStream, type WireClient, wireClient } from '../../support/agent-wire.ts'
 
 /** A real agent process whose state directory is deeper than a socket address can hold. */
@@ -97,11 +98,14 @@ export class Session implements Disposable {
     const { sessionId } = this.#attached
     const { haveBytes } = await this.#link.client.statImage({ sessionId, sha256 })
     const start = { sessionId, sha256, sizeBytes: BigInt(image.length), offset: haveBytes }
-    const chunk = image.subarray(Number(haveBytes))
+    const chunks = function* () {
+      for (let at = Number(haveBytes); at < image.length; at += LIMITS.imageChunkBytes)
+        yield image.subarray(at, at + LIMITS.imageChunkBytes)
+    }
     const answer = await this.#link.client.putImage(
       (async function* () {
         yield { message: { case: 'start' as const, value: start } }
-        yield { message: { case: 'chunk' as const, value: chunk } }
+        for (const value of chunks()) yield { message: { case: 'chunk' as const, value } }
       })(),
     )
     return answer.haveBytes

@@ -1,0 +1,246 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ImageCache } from '../../../../src/agent/images/image-cache.ts'
+import { GiB, MiB } from '../../../../src/ipc/units.ts'
+
+const IMAGE = randomBytes(3 * MiB)
+const SHA = createHash('sha256').update(IMAGE).digest('hex')
+const URL = 'https://images.test/web.img?token=secret'
+const live = () => AbortSignal.timeout(20_000)
+
+/** A web server in one function; `gate` holds the second half of the body. */
+class Web {
+  readonly requests: { url: string; range: string | null }[] = []
+  body = IMAGE
+  ranges = true
+  length = true
+  status = 200
+  gate: Promise<void> | undefined
+  cutAt: number | undefined
+
+  fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const range = new Headers(init.headers).get('range')
+    this.requests.push({ url, range })
+    if (this.status !== 200) return new Response('no', { status: this.status, statusText: 'Nope' })
+    const from = this.ranges && range ? Number(/bytes=(\d+)-/.exec(range)?.[1]) : 0
+    const rest = this.body.subarray(from)
+    const { gate, cutAt } = this
+    const stream = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        init.signal?.addEventListener('abort', () => controller.error(init.signal?.reason))
+        controller.enqueue(rest.subarray(0, cutAt ?? rest.length / 2))
+        if (cutAt !== undefined) return controller.error(new Error('connection reset'))
+        await gate
+        controller.enqueue(rest.subarray(rest.length / 2))
+        controller.close()
+      },
+    })
+    const headers: Record<string, string> = this.length ? { 'content-length': String(rest.length) } : {}
+    if (from > 0) headers['content-range'] = `bytes ${from}-${this.body.length - 1}/${this.body.length}`
+    return new Response(stream, { status: from > 0 ? 206 : 200, headers })
+  }
+}
+
+describe('the image cache', () => {
+  let dir: string
+  let web: Web
+  let cache: ImageCache
+  let free: number
+
+  const open = () => ImageCache.open(dir, { fetch: web.fetch, freeBytes: async () => free })
+  const push = async (bytes: Buffer, offset = 0, sha = SHA, size = bytes.length + offset) => {
+    const put = await cache.openPut(sha, size, offset)
+    for (let at = 0; at < bytes.length; at += MiB) await put.write(bytes.subarray(at, at + MiB))
+    return await put.finish()
+  }
+
+  beforeEach(async () => {
+    dir = join(await mkdtemp(join(tmpdir(), 'eitri-images-')), 'images')
+    web = new Web()
+    free = 100 * GiB
+    cache = await open()
+  })
+  afterEach(() => rm(join(dir, '..'), { recursive: true, force: true }))
+
+  describe('downloads', () => {
+    it('IMG-01, IMG-03: what is whole is checked, kept by its digest and not fetched again', async () => {
+      const seen: [number, number | undefined][] = []
+      await cache.fetch(URL, SHA, (done, total) => seen.push([done, total]), live())
+      expect(seen.at(-1)).toEqual([IMAGE.length, IMAGE.length])
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+      cache = await open()
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(web.requests).toHaveLength(1)
+      expect(cache.list()).toEqual([{ sha256: SHA, sizeBytes: IMAGE.length }])
+    })
+
+    it('IMG-03: a server that declares no length gives no total', async () => {
+      web.length = false
+      const totals = new Set<number | undefined>()
+      await cache.fetch(URL, SHA, (_done, total) => totals.add(total), live())
+      expect([...totals]).toEqual([undefined])
+    })
+
+    it('IMG-04: bytes with another digest are thrown away for good', async () => {
+      const wrong = 'f'.repeat(64)
+      await expect(cache.fetch(URL, wrong, () => {}, live())).rejects.toMatchObject({
+        code: 'image/digest-mismatch',
+        disposition: 'permanent',
+      })
+      expect(await readdir(dir)).toEqual([])
+      expect(cache.stat(wrong)).toEqual({ haveBytes: 0, complete: false })
+    })
+
+    it('IMG-05: callers of one digest share one download', async () => {
+      const gate = Promise.withResolvers<void>()
+      web.gate = gate.promise
+      const both = [1, 2].map(() => cache.fetch(URL, SHA, () => {}, live()))
+      gate.resolve()
+      await Promise.all(both)
+      expect(web.requests).toHaveLength(1)
+    })
+
+    it('one caller giving up leaves the download to the others; the last one ends it, its bytes kept', async () => {
+      const gate = Promise.withResolvers<void>()
+      web.gate = gate.promise
+      const some = Promise.withResolvers<void>()
+      const [one, two] = [new AbortController(), new AbortController()]
+      const first = cache.fetch(URL, SHA, () => some.resolve(), one.signal)
+      const second = cache.fetch(URL, SHA, () => {}, two.signal)
+      await some.promise
+      one.abort(new Error('deadline'))
+      await expect(first).rejects.toThrow('deadline')
+      two.abort(new Error('deleted'))
+      await expect(second).rejects.toThrow('deleted')
+      gate.resolve()
+      web.gate = undefined
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(web.requests[1]?.range).toMatch(/^bytes=\d+-$/)
+    })
+
+    it('a broken connection keeps what came, and the next try asks only for the rest', async () => {
+      web.cutAt = MiB
+      await expect(cache.fetch(URL, SHA, () => {}, live())).rejects.toMatchObject({
+        code: 'image/unreachable',
+        disposition: 'transient',
+      })
+      web.cutAt = undefined
+      cache = await open()
+      const kept = cache.stat(SHA).haveBytes
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(web.requests[1]?.range).toBe(kept === 0 ? null : `bytes=${kept}-`)
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+    })
+
+    it('a server that ignores ranges starts it over', async () => {
+      await writeFile(join(dir, `${SHA}.part`), IMAGE.subarray(0, 100))
+      web.ranges = false
+      cache = await open()
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+    })
+
+    it.each([
+      [404, 'permanent'],
+      [503, 'transient'],
+      [429, 'transient'],
+    ])('an answer of %i is %s, and tells the server without its query', async (status, disposition) => {
+      web.status = status
+      const failed = cache.fetch(URL, SHA, () => {}, live())
+      await expect(failed).rejects.toMatchObject({ code: 'image/unreachable', disposition })
+      await expect(failed).rejects.toThrow('https://images.test/web.img')
+      await expect(failed).rejects.not.toThrow('secret')
+    })
+
+    it('only http and https are fetched', async () => {
+      await expect(cache.fetch('file:///etc/shadow', SHA, () => {}, live())).rejects.toMatchObject({
+        code: 'input/invalid',
+      })
+    })
+
+    it('says how much room it needs and how much there is', async () => {
+      free = 100 * MiB
+      await expect(cache.fetch(URL, SHA, () => {}, live())).rejects.toMatchObject({
+        code: 'host/disk-full',
+        params: { free: '0.1 GiB', needed: expect.stringContaining('256 MiB to spare') },
+      })
+    })
+  })
+
+  describe('pushes', () => {
+    it('are checked before they count, and tell who waits', async () => {
+      const came: string[] = []
+      cache.onComplete((sha256) => came.push(sha256))
+      expect(await push(IMAGE)).toBe(IMAGE.length)
+      expect(came).toEqual([SHA])
+      expect(cache.stat(SHA)).toEqual({ haveBytes: IMAGE.length, complete: true })
+    })
+
+    it('are resumed at their offset, after an agent restart too', async () => {
+      const put = await cache.openPut(SHA, IMAGE.length, 0)
+      await put.write(IMAGE.subarray(0, MiB))
+      await put.abort()
+      cache = await open()
+      expect(cache.stat(SHA)).toEqual({ haveBytes: MiB, complete: false })
+      expect(await push(IMAGE.subarray(MiB), MiB, SHA, IMAGE.length)).toBe(IMAGE.length)
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+    })
+
+    it('at a wrong offset, of too many bytes or to a name that is no digest are refused', async () => {
+      await expect(cache.openPut(SHA, IMAGE.length, 5)).rejects.toThrow('0 bytes are held')
+      await expect(cache.openPut('../x', 1, 0)).rejects.toThrow('not a SHA-256')
+      const put = await cache.openPut(SHA, 10, 0)
+      await expect(put.write(IMAGE.subarray(0, 11))).rejects.toThrow('more bytes than announced')
+      await put.abort()
+    })
+
+    it('with a wrong digest leave nothing', async () => {
+      await expect(push(IMAGE, 0, 'e'.repeat(64))).rejects.toMatchObject({ code: 'image/digest-mismatch' })
+      expect(await readdir(dir)).toEqual([])
+    })
+
+    it('a newer push of the same image ends the older', async () => {
+      const older = await cache.openPut(SHA, IMAGE.length, 0)
+      await older.write(IMAGE.subarray(0, MiB))
+      const newer = await cache.openPut(SHA, IMAGE.length, MiB)
+      await expect(older.write(IMAGE.subarray(MiB, 2 * MiB))).rejects.toThrow('another push took over')
+      await newer.abort()
+    })
+
+    it('that do not fit are refused before the first byte', async () => {
+      free = 0
+      await expect(cache.openPut(SHA, IMAGE.length, 0)).rejects.toMatchObject({ code: 'host/disk-full' })
+    })
+
+    it('of what is whole are done at once', async () => {
+      await push(IMAGE)
+      const put = await cache.openPut(SHA, IMAGE.length, IMAGE.length)
+      expect(await put.finish()).toBe(IMAGE.length)
+    })
+  })
+
+  it('gives what a VM boots from, and refuses what is not there or of no known kind', async () => {
+    await push(IMAGE)
+    expect(await cache.bootImage(SHA, '')).toEqual({
+      kind: 'disk',
+      file: join(dir, SHA),
+      format: 'raw',
+      virtualBytes: IMAGE.length,
+    })
+    await expect(cache.bootImage('0'.repeat(64), '')).rejects.toMatchObject({ code: 'image/not-found' })
+    await expect(cache.bootImage(SHA, 'floppy')).rejects.toMatchObject({ code: 'image/format' })
+    await expect(cache.bootImage(SHA, 'kernel')).rejects.toMatchObject({
+      code: 'image/format',
+      params: { image: `Image ${SHA.slice(0, 12)}` },
+    })
+  })
+
+  it('RECN-04: torn leftovers are removed at start-up, whole images and parts kept', async () => {
+    for (const name of [`${SHA}.kernel.abc.tmp`, SHA, `${'2'.repeat(64)}.part`]) await writeFile(join(dir, name), 'x')
+    cache = await open()
+    expect((await readdir(dir)).sort()).toEqual([`${'2'.repeat(64)}.part`, SHA].sort())
+  })
+})
