@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { detach, run } from '../../../../src/agent/os/exec.ts'
+import { readIfPresent, readTail, removeAtomically, writeDurable } from '../../../../src/agent/os/files.ts'
+import { takeLock } from '../../../../src/agent/os/lock.ts'
+import { linuxProcesses } from '../../../../src/agent/os/process.ts'
+import { connectUnix } from '../../../../src/agent/os/unix-socket.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'eitri-os-'))
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+describe('files', () => {
+  it('a durable write replaces whole, keeps its mode and leaves nothing beside', async () => {
+    const path = join(dir, 'file')
+    await writeDurable(path, 'old')
+    await writeDurable(path, 'new', 0o640)
+    expect(await readFile(path, 'utf8')).toBe('new')
+    expect((await stat(path)).mode & 0o777).toBe(0o640)
+    expect(await readdir(dir)).toEqual(['file'])
+  })
+
+  it('a durable write that fails leaves the old bytes and nothing else', async () => {
+    await mkdir(join(dir, 'taken'))
+    await writeFile(join(dir, 'taken', 'x'), '')
+    await expect(writeDurable(join(dir, 'taken'), 'new')).rejects.toThrow()
+    expect(await readdir(dir)).toEqual(['taken'])
+  })
+
+  it('absent is undefined, everything else unreadable throws', async () => {
+    expect(await readIfPresent(join(dir, 'none'))).toBeUndefined()
+    await expect(readIfPresent(dir)).rejects.toThrow('EISDIR')
+  })
+
+  it('a tree is removed in one step, an absent one without harm', async () => {
+    await mkdir(join(dir, 'vm', 'deep'), { recursive: true })
+    await removeAtomically(join(dir, 'vm'), join(dir, 'trash'))
+    await removeAtomically(join(dir, 'vm'), join(dir, 'trash'))
+    expect(await readdir(dir)).toEqual(['trash'])
+    expect(await readdir(join(dir, 'trash'))).toEqual([])
+  })
+
+  it('the tail of a file is its last bytes, of none it is empty', async () => {
+    await writeFile(join(dir, 'log'), '0123456789')
+    expect((await readTail(join(dir, 'log'), 4)).toString()).toBe('6789')
+    expect((await readTail(join(dir, 'log'), 99)).toString()).toBe('0123456789')
+    expect((await readTail(join(dir, 'none'), 4)).length).toBe(0)
+  })
+})
+
+describe('programs', () => {
+  it('give their code and both outputs, with no shell in between', async () => {
+    const result = await run('/bin/echo', ['$(id)', ';'], { timeoutMs: 5_000 })
+    expect(result).toEqual({ code: 0, stdout: '$(id) ;\n', stderr: '', timedOut: false })
+  })
+
+  it('are killed at their deadline and when nobody wants them', async () => {
+    expect(await run('/bin/sleep', ['60'], { timeoutMs: 50 })).toMatchObject({ code: null, timedOut: true })
+    const stop = new AbortController()
+    const gone = run('/bin/sleep', ['60'], { timeoutMs: 5_000, signal: stop.signal })
+    stop.abort(new Error('not wanted'))
+    await expect(gone).rejects.toThrow('not wanted')
+  })
+
+  it('a missing one is ENOENT, run or detached', async () => {
+    await expect(run('/nonexistent', [], { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(detach('/nonexistent', [], { cwd: dir, logFile: join(dir, 'log') })).rejects.toMatchObject({
+      code: 'ENOENT',
+    })
+  })
+
+  it('a detached one runs in its own session and writes to its file', async () => {
+    const pid = await detach('/bin/sh', ['-c', 'echo out; echo err >&2; exec sleep 60'], {
+      cwd: dir,
+      logFile: join(dir, 'log'),
+    })
+    const session = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[3]
+    expect(session).toBe(String(pid))
+    await expect.poll(() => readFile(join(dir, 'log'), 'utf8')).toBe('out\nerr\n')
+    process.kill(pid, 'SIGKILL')
+  })
+})
+
+describe('processes', () => {
+  const processes = linuxProcesses()
+
+  it('are known by pid, start time and boot, never by pid alone', async () => {
+    const child = spawn('/bin/sleep', ['60'], { cwd: dir })
+    const identity = processes.identify(child.pid!)!
+    expect(processes.alive(identity)).toBe(true)
+    expect(processes.cwd(child.pid!)).toBe(dir)
+    for (const other of [
+      { ...identity, startTime: '1' },
+      { ...identity, bootId: 'earlier' },
+    ]) {
+      expect(processes.alive(other)).toBe(false)
+      expect(processes.signal(other, 'SIGKILL')).toBe(false)
+    }
+    expect(processes.alive(identity)).toBe(true)
+    const exit = once(child, 'exit')
+    expect(processes.signal(identity, 'SIGKILL')).toBe(true)
+    await exit
+    expect(processes.alive(identity)).toBe(false)
+    expect(processes.signal(identity, 'SIGKILL')).toBe(false)
+  })
+
+  it('T54: a signal the kernel refuses is an error, not "gone"', () => {
+    const refusing = linuxProcesses('/proc', () => {
+      throw Object.assign(new Error('no'), { code: 'EPERM' })
+    })
+    expect(() => refusing.signal(refusing.identify(process.pid)!, 'SIGKILL')).toThrow('no')
+  })
+
+  it('a zombie does not run, and a name with parentheses confuses nobody', async () => {
+    const proc = join(dir, 'proc')
+    const fields = (state: string) => `7 (a) b (c)) ${state} ${'0 '.repeat(18)}4242 0`
+    await mkdir(join(proc, '7'), { recursive: true })
+    await mkdir(join(proc, 'sys/kernel/random'), { recursive: true })
+    await writeFile(join(proc, 'sys/kernel/random/boot_id'), 'boot\n')
+    await writeFile(join(proc, '7/stat'), fields('S'))
+    expect(linuxProcesses(proc).identify(7)).toEqual({ pid: 7, startTime: '4242', bootId: 'boot' })
+    await writeFile(join(proc, '7/stat'), fields('Z'))
+    expect(linuxProcesses(proc).identify(7)).toBeUndefined()
+    expect(linuxProcesses(proc).identify(Number.NaN)).toBeUndefined()
+  })
+})
+
+describe('the lock of a state directory', () => {
+  const processes = linuxProcesses()
+
+  it('is held once, given back, and taken from the dead', async () => {
+    const path = join(dir, 'agent.lock')
+    const release = await takeLock(path, processes)
+    await expect(takeLock(path, processes)).rejects.toMatchObject({
+      code: 'agent/already-running',
+      params: { dir, pid: String(process.pid) },
+    })
+    await release()
+    await writeFile(path, JSON.stringify({ pid: process.pid, startTime: '1', bootId: processes.bootId() }))
+    await (await takeLock(path, processes))()
+    await writeFile(path, 'torn')
+    await (await takeLock(path, processes))()
+    expect(await readdir(dir)).toEqual([])
+  })
+})
+
+describe('unix sockets', () => {
+  it('are reached however long the path of their directory is', async () => {
+    const deep = join(dir, 'd'.repeat(100), 'e'.repeat(100))
+    await mkdir(deep, { recursive: true })
+    const child = spawn(
+      process.execPath,
+      ['-e', 'require("net").createServer(s => s.end("hi")).listen("x.sock", () => console.log(1))'],
+      {
+        cwd: deep,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    await once(child.stdout, 'data')
+    const socket = await connectUnix(deep, 'x.sock', 5_000)
+    const [text] = (await once(socket, 'data')) as [Buffer]
+    expect(text.toString()).toBe('hi')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await expect(connectUnix(deep, 'x.sock', 5_000)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(connectUnix(deep, 'none.sock', 5_000)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})

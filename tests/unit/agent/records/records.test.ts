@@ -1,0 +1,142 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fileDesired } from '../../../../src/agent/records/desired-state.ts'
+import { Identity } from '../../../../src/agent/records/identity.ts'
+import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
+import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
+import { emptyTrash, fileRecords } from '../../../../src/agent/records/vm-records.ts'
+import { SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+
+const ID = 'a'.repeat(32)
+let layout: AgentLayout
+
+beforeEach(async () => {
+  layout = agentLayout(await mkdtemp(join(tmpdir(), 'eitri-records-')))
+})
+afterEach(() => rm(layout.stateDir, { recursive: true, force: true }))
+
+describe('VM records', () => {
+  const full = (): VmRecord => ({
+    ...newRecord(
+      create(VmSpecSchema, { vmId: ID, name: 'web', restartCount: 2n ** 63n, cloudInit: new Uint8Array([255]) }),
+    ),
+    bootId: 'boot',
+    createAttempts: 2,
+    lastError: 'x',
+    lastReason: 'vm/exited',
+    stopRequested: true,
+    restartCount: 2n ** 63n,
+    startedUptimeMs: 5,
+    crashes: 3,
+    exit: { uptimeMs: 7, reason: 'why' },
+    quarantine: { elapsedMs: 1, sinceUptimeMs: undefined, bootId: 'b' },
+    hostPublicKey: 'ssh-ed25519 A',
+    ip: '10.0.0.2',
+    networkIp: '192.0.2.7',
+    machine: 'pc-q35-7.2',
+  })
+
+  it('AGT-07, AGT-09, AMB-20: come back as they were saved, 64-bit numbers included', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    expect(await records.read(ID)).toEqual({ kind: 'record', record: full() })
+    expect(await records.list()).toEqual([ID])
+  })
+
+  it('RECN-04: a save leaves only the record, whatever was there', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    await records.save(full())
+    expect(await readdir(layout.vmDir(ID).dir)).toEqual(['record.json'])
+  })
+
+  it('AGT-10: absent, torn and unreadable are three things', async () => {
+    const records = fileRecords(layout)
+    expect(await records.read(ID)).toEqual({ kind: 'absent' })
+    await records.save(full())
+    const { record } = layout.vmDir(ID)
+    await writeFile(record, (await readFile(record, 'utf8')).slice(0, 40))
+    expect(await records.read(ID)).toMatchObject({ kind: 'unreadable' })
+    await rm(record)
+    await mkdir(record)
+    expect(await records.read(ID)).toMatchObject({ kind: 'unreadable' })
+    expect(await records.list()).toEqual([ID])
+  })
+
+  it('are removed with everything of the VM, in one step, and again without harm', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    await writeFile(layout.vmDir(ID).disk, 'disk')
+    await records.remove(ID)
+    await records.remove(ID)
+    expect(await records.list()).toEqual([])
+    expect(await readdir(layout.vms)).toEqual([])
+    expect(await readdir(layout.trash)).toEqual([])
+  })
+
+  it('a directory that is no VM id is nobody', async () => {
+    await mkdir(join(layout.vms, 'lost+found'), { recursive: true })
+    expect(await fileRecords(layout).list()).toEqual([])
+  })
+
+  it('what a removal left half done goes at the next start', async () => {
+    await mkdir(join(layout.trash, 'half'), { recursive: true })
+    await emptyTrash(layout)
+    await expect(readdir(layout.trash)).rejects.toThrow('ENOENT')
+  })
+
+  it.each(['../../etc', 'A'.repeat(32), ''])('the id %j becomes no path', (id) => {
+    expect(() => layout.vmDir(id)).toThrow(expect.objectContaining({ code: 'input/invalid' }))
+  })
+})
+
+describe('the last accepted snapshot', () => {
+  it('comes back as it was saved; none and a torn one are nothing', async () => {
+    const desired = fileDesired(layout.desired)
+    expect(await desired.load()).toBeUndefined()
+    await desired.save(create(SnapshotSchema, { epoch: 7n, state: { vms: [{ vmId: ID }] } }))
+    expect(await desired.load()).toMatchObject({ epoch: 7n, state: { vms: [{ vmId: ID }] } })
+    await writeFile(layout.desired, 'torn')
+    expect(await desired.load()).toBeUndefined()
+  })
+})
+
+describe('the identity', () => {
+  it('AGT-02: is made once, for its owner alone, and kept', async () => {
+    const first = await Identity.load(layout.identity)
+    const again = await Identity.load(layout.identity)
+    expect(again.hostId).toBe(first.hostId)
+    expect(again.publicKey()).toEqual(first.publicKey())
+    expect(first.publicKey()).toHaveLength(32)
+    expect(again.fleetId).toBe('')
+  })
+
+  it('an unreadable one stops the agent instead of making it another', async () => {
+    await writeFile(layout.identity, '{"host_id":')
+    await expect(Identity.load(layout.identity)).rejects.toThrow(layout.identity)
+    await chmod(layout.identity, 0o600)
+    expect(await readFile(layout.identity, 'utf8')).toBe('{"host_id":')
+  })
+
+  it('FEN-05: remembers the highest epoch and its digest, and never goes back', async () => {
+    const identity = await Identity.load(layout.identity)
+    await identity.raiseEpoch(2n ** 60n, 'aa')
+    await identity.raiseEpoch(5n, 'bb')
+    const again = await Identity.load(layout.identity)
+    expect(again).toMatchObject({ epoch: 2n ** 60n, epochDigest: 'aa' })
+  })
+
+  it('epochs start over with another fleet, not with another name of the same', async () => {
+    const identity = await Identity.load(layout.identity)
+    await identity.adopt('f'.repeat(32), 'laptop')
+    await identity.raiseEpoch(9n, 'aa')
+    await identity.adopt('f'.repeat(32), 'laptop-2')
+    expect(identity).toMatchObject({ epoch: 9n, controllerName: 'laptop-2' })
+    await identity.adopt('e'.repeat(32), 'other')
+    expect(await Identity.load(layout.identity)).toMatchObject({ epoch: 0n, epochDigest: '', fleetId: 'e'.repeat(32) })
+  })
+})
