@@ -1,0 +1,162 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import type { HandlerContext } from '@connectrpc/connect'
+import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import { Fault } from '../../../../../src/ipc/faults.ts'
+import { HelloSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import {
+  AddHostRequestSchema,
+  type AddHostResponse,
+  RemoveHostRequestSchema,
+  type RemoveHostResponse,
+} from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
+import { FleetView } from '../../../../../src/main/control/api/fleet-view.ts'
+import { type AddHostInput, hostsApi } from '../../../../../src/main/control/api/hosts-api.ts'
+import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import { Registry } from '../../../../../src/main/control/sync/registry.ts'
+import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
+import { ManualClock } from '../a-clock.ts'
+import { aHost, aStore, aVm } from '../a-store.ts'
+
+const context = {} as HandlerContext
+
+function anApi() {
+  const stores = aStore()
+  const clock = new ManualClock()
+  const registry = new Registry()
+  const tasks = new TaskRunner(stores.tasks, clock, silentLog)
+  const view = new FleetView({ ...stores, tasks, registry, clock })
+  const added: AddHostInput[] = []
+  const did: string[] = []
+  let uninstallFails: Fault | undefined
+  const api = hostsApi({
+    ...stores,
+    registry,
+    tasks,
+    view,
+    links: {
+      tryNow: (id) => did.push(`try ${id}`),
+      signIn: (id, { password }) => did.push(`sign in ${id} ${password}`),
+    },
+    onboarding: {
+      async addHost(input) {
+        added.push(input)
+        return { resultId: 'h' }
+      },
+      async removeHost(hostId) {
+        did.push(`uninstall ${stores.hosts.get(hostId).status}`)
+        if (uninstallFails) throw uninstallFails
+        return { resultId: hostId }
+      },
+    },
+    async forgetHost(hostId) {
+      did.push('forget')
+      stores.hosts.remove(hostId)
+    },
+  })
+  const call = async (method: string, request: unknown) =>
+    (api as Record<string, (request: unknown, context: HandlerContext) => unknown>)[method]?.(request, context)
+  const add = (init: MessageInitShape<typeof AddHostRequestSchema>) =>
+    call('addHost', create(AddHostRequestSchema, init)) as Promise<Partial<AddHostResponse>>
+  const remove = (init: MessageInitShape<typeof RemoveHostRequestSchema>) =>
+    call('removeHost', create(RemoveHostRequestSchema, init)) as Promise<Partial<RemoveHostResponse>>
+  const attach = (hostId: string) =>
+    registry.sessionStarted({ hostId, sessionId: 's', hello: create(HelloSchema) } as ActiveSession)
+  return {
+    ...stores,
+    tasks,
+    call,
+    add,
+    remove,
+    attach,
+    added,
+    did,
+    failUninstall: (fault: Fault) => {
+      uninstallFails = fault
+    },
+  }
+}
+
+const ssh = (value: object) => ({ name: 'rack', way: { case: 'ssh' as const, value } })
+
+describe('hosts API', () => {
+  it('answers an onboarding at once with its task; there is no host until it is done', async () => {
+    const { add, added, tasks, hosts } = anApi()
+    const { task, host } = await add(ssh({ host: 'rack', user: 'ops', port: 2222, useSudo: true, password: 'pw' }))
+    expect([task?.kind, task?.subject, task?.state, host]).toEqual(['add_host', 'rack', 'running', undefined])
+    await tasks.ended(task?.id ?? '')
+    expect(added[0]).toMatchObject({
+      name: 'rack',
+      way: { kind: 'ssh', host: 'rack', user: 'ops', port: 2222, useSudo: true, password: 'pw', identityFile: '' },
+    })
+    expect(hosts.list()).toEqual([])
+  })
+
+  it.each([
+    ['a name that is none', { name: 'a b', way: { case: 'local' as const, value: {} } }],
+    ['no way at all', { name: 'rack' }],
+    ['a host like an option', ssh({ host: '-oProxyCommand=x' })],
+    ['a host with a command in it', ssh({ host: '$(id)' })],
+    ['a port past the end', ssh({ host: 'a', port: 65_536 })],
+    ['a user like an option', ssh({ host: 'a', user: '-l' })],
+    ['a fingerprint that is none', ssh({ host: 'a', acceptHostKey: 'MD5:00' })],
+  ])('refuses %s without starting anything', async (_, init) => {
+    const { add, tasks } = anApi()
+    await expect(add(init)).rejects.toMatchObject({ code: 'input/invalid' })
+    expect(tasks.list()).toEqual([])
+  })
+
+  it('refuses a taken name at once, and answers it when asked only for what is absent', async () => {
+    const { add, hosts, tasks } = anApi()
+    const known = hosts.create(aHost({ name: 'rack' }))
+    const init = { name: 'rack', way: { case: 'local' as const, value: {} } }
+    await expect(add(init)).rejects.toMatchObject({ code: 'host/name-taken' })
+    expect((await add({ ...init, ifAbsent: true })).host?.id).toBe(known.id)
+    expect(tasks.list()).toEqual([])
+  })
+
+  it('never keeps a secret in a task row', async () => {
+    const { add, db, tasks } = anApi()
+    const { task } = await add(ssh({ host: 'rack', password: 'marked-secret', sudoPassword: 'marked-secret' }))
+    await tasks.ended(task?.id ?? '')
+    expect(JSON.stringify([db.list('SELECT * FROM tasks'), db.list('SELECT * FROM audit')])).not.toContain('marked')
+  })
+
+  it('an uninstall needs the host to answer, takes no VMs meanwhile, and forgets the host at its end', async () => {
+    const { remove, hosts, attach, did, tasks } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    await expect(remove({ host: 'rack', uninstall: true })).rejects.toMatchObject({ code: 'host/no-answer' })
+    attach(host.id)
+    const { task } = await remove({ host: 'rack', uninstall: true })
+    expect(await tasks.ended(task?.id ?? '')).toBeUndefined()
+    expect(did).toEqual(['uninstall decommissioning', 'forget'])
+  })
+
+  it('an uninstall that fails leaves the host as it was', async () => {
+    const { remove, hosts, attach, did, tasks, failUninstall } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    attach(host.id)
+    failUninstall(new Fault('agent/install-failed', 'permanent', { host: 'rack' }))
+    const { task } = await remove({ host: 'rack', uninstall: true })
+    expect((await tasks.ended(task?.id ?? ''))?.code).toBe('agent/install-failed')
+    expect([hosts.get(host.id).status, did]).toEqual(['enrolled', ['uninstall decommissioning']])
+  })
+
+  it('a host with VMs, quarantined ones too, is not removed by accident', async () => {
+    const { remove, hosts, vms } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    const vm = vms.create(aVm(host.id, { name: 'web' }))
+    vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 60 })
+    await expect(remove({ host: 'rack' })).rejects.toMatchObject({ code: 'host/has-vms', params: { vms: 'web' } })
+    expect((await remove({ host: host.id, force: true })).leftBehind).toEqual(['web'])
+  })
+
+  it('reconnects and signs in by name', async () => {
+    const { call, hosts, did } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    await call('reconnectHost', { host: 'rack' })
+    await call('signInHost', { host: 'rack', password: 'pw', passphrase: '' })
+    expect(did).toEqual([`try ${host.id}`, `sign in ${host.id} pw`])
+    await expect(call('reconnectHost', { host: 'none' })).rejects.toMatchObject({ code: 'host/not-found' })
+  })
+})

@@ -1,0 +1,123 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import { ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { vmView } from '../../../../../src/main/control/api/vm-view.ts'
+import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import type { HostRow } from '../../../../../src/main/control/store/host-row.ts'
+import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
+import type { HostLive } from '../../../../../src/main/control/sync/registry.ts'
+import { aHost, aVm } from '../a-store.ts'
+
+const NOW = 1_000_000
+const host = { ...aHost({ name: 'rack' }), tenant: 'default', lastSeenAt: null } as HostRow
+const row = (change: Partial<VmRow> = {}): VmRow => ({
+  ...aVm(host.id, { name: 'web' }),
+  tenant: 'default',
+  forceStop: false,
+  restartCount: 0,
+  status: '',
+  lastError: '',
+  lastReason: '',
+  assignedIp: '',
+  networkIp: '',
+  hostPublicKey: '',
+  createdAt: new Date(0),
+  deletedAt: null,
+  graceS: null,
+  ...change,
+})
+
+function answering(report: MessageInitShape<typeof ReportSchema>, ageMs = 0): HostLive {
+  const full = create(ReportSchema, report)
+  return {
+    link: { state: 'connected' },
+    session: {} as ActiveSession,
+    report: full,
+    vms: new Map(full.vms.map((vm) => [vm.vmId, vm])),
+    quarantined: new Map(full.quarantined.map((vm) => [vm.vmId, vm])),
+    reportedAt: new Date(NOW - ageMs),
+    reportedMonotonic: NOW - ageMs,
+  }
+}
+const away: HostLive = { link: { state: 'unreachable' } }
+const view = (vm: VmRow, live: HostLive) => vmView(vm, { host, live, imageName: 'tiny', monotonicNow: NOW })
+
+describe('VM view', () => {
+  it('API-10: merges what should be with what the host said', () => {
+    const vm = row()
+    const seen = view(vm, answering({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running', ip: '10.0.0.9' }] }))
+    expect(seen).toMatchObject({
+      name: 'web',
+      hostName: 'rack',
+      imageName: 'tiny',
+      desiredPower: 'running',
+      power: 'running',
+      phase: 'ready',
+      lifecycle: 'ready',
+      ip: '10.0.0.9',
+      hostUnknown: false,
+    })
+  })
+
+  it('unknown stays unknown: with the host away there is no power and no phase', () => {
+    const seen = view(row({ status: 'ready', assignedIp: '10.0.0.9' }), away)
+    expect([seen.power, seen.phase, seen.asOf]).toEqual([undefined, undefined, undefined])
+    expect(seen).toMatchObject({ hostUnknown: true, lifecycle: 'ready', ip: '10.0.0.9' })
+  })
+
+  it('a power the agent does not know is absent, not stopped', () => {
+    const vm = row()
+    const seen = view(vm, answering({ vms: [{ vmId: vm.id, detail: 'looking' }] }))
+    expect([seen.power, seen.phase, seen.detail]).toEqual([undefined, undefined, 'looking'])
+  })
+
+  it.each<[string, Partial<VmRow>, object | undefined, string]>([
+    ['nobody said anything yet', {}, undefined, 'creating'],
+    ['it is being made', {}, { phase: 'creating' }, 'creating'],
+    ['it is up', {}, { phase: 'ready', power: 'running' }, 'ready'],
+    ['it is down', {}, { phase: 'ready', power: 'stopped' }, 'stopped'],
+    ['it failed', {}, { phase: 'failed' }, 'failed'],
+    ['LIF-02: the phase is unknown and was ready', { status: 'ready' }, {}, 'ready'],
+    ['LIF-02: the phase is unknown and had failed', { status: 'failed' }, undefined, 'failed'],
+    ['it is deleted, whatever the host says', { deletedAt: new Date() }, { phase: 'ready' }, 'deleting'],
+  ])('LIF-01: when %s', (_, change, said, lifecycle) => {
+    const vm = row(change)
+    expect(view(vm, said ? answering({ vms: [{ vmId: vm.id, ...said }] }) : away).lifecycle).toBe(lifecycle)
+  })
+
+  it('MUT-06: the end of quarantine is shown when the host has confirmed it, and not before', () => {
+    const vm = row({ deletedAt: new Date(), graceS: 60 })
+    const destroyAt = { seconds: 123n, nanos: 0 }
+    expect(view(vm, answering({})).quarantineEndsAt).toBeUndefined()
+    const seen = view(vm, answering({ quarantined: [{ vmId: vm.id, destroyAt }] }))
+    expect(seen).toMatchObject({ quarantineEndsAt: { seconds: 123n }, power: 'stopped' })
+    const frozen = view(vm, answering({ quarantined: [{ vmId: vm.id }] }))
+    expect(frozen.quarantineEndsAt).toBeUndefined()
+  })
+
+  it('a failure keeps its reason while the host is away, and a new report replaces it', () => {
+    const vm = row({ status: 'failed', lastError: 'No room.', lastReason: 'vm/over-capacity' })
+    expect(view(vm, away)).toMatchObject({ reason: 'vm/over-capacity', detail: 'No room.' })
+    expect(view(vm, answering({ vms: [{ vmId: vm.id, phase: 'ready' }] }))).toMatchObject({ reason: '', detail: '' })
+  })
+
+  it('API-08: no recorded CA set is absent, an empty one is there', () => {
+    expect(view(row(), away).trustedCas).toBeUndefined()
+    expect(view(row({ trustedCas: [] }), away).trustedCas?.publicKeys).toEqual([])
+  })
+
+  it('a progress without a declared size has no total', () => {
+    const vm = row()
+    const said = { vmId: vm.id, progress: { step: 2, steps: 5, doneBytes: 7n } }
+    const { progress } = view(vm, answering({ vms: [said] }))
+    expect(progress).toMatchObject({ step: 2, steps: 5, doneBytes: 7n })
+    expect(progress?.totalBytes).toBeUndefined()
+  })
+
+  it('CRT-14: nothing written only once comes back', () => {
+    const secret = 'marked-secret'
+    const vm = row({ cloudInit: new TextEncoder().encode(secret), sshAuthorizedKeys: [secret] })
+    const text = JSON.stringify(view(vm, away), (_, value) => (typeof value === 'bigint' ? `${value}` : value))
+    expect(text).not.toContain(secret)
+  })
+})
