@@ -15,6 +15,7 @@ export interface FleetInfo {
   sshConfigHosts(): Promise<string[]>
 }
 
+/** The stream of the whole fleet, and what this control plane is. Streams end when `stopping` aborts. */
 export function fleetApi(feed: FleetFeed, info: FleetInfo, stopping: AbortSignal): ServiceImpl<typeof FleetService> {
   return {
     watchFleet: (_, { signal }) => feed.watch(AbortSignal.any([signal, stopping])),

@@ -21,6 +21,7 @@ export const isStale = (live: HostLive, monotonicNow: number): boolean =>
 export const isAnswering = (live: HostLive, monotonicNow: number): boolean =>
   live.session !== undefined && live.reportedMonotonic !== undefined && !isStale(live, monotonicNow)
 
+/** A host as clients see it; `monotonicNow` is what ages are reckoned from. Absent = never told. */
 export function hostView(row: HostRow, live: HostLive, allocation: Allocation, monotonicNow: number): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live

@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type Image, ImageSchema } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { ImageRow } from '../store/images-store.ts'
 
+/** A catalogue row with who uses it and ids of hosts that have it whole. */
 export function imageView(row: ImageRow, usedBy: number, cachedOn: string[]): Image {
   return create(ImageSchema, {
     id: row.id,

@@ -16,6 +16,7 @@ export interface ImagesApiDeps extends TinyImageDeps {
   view: FleetView
 }
 
+/** The image catalogue. Removing an image that is kept here removes its file too. */
 export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
   const { images, view } = deps
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)

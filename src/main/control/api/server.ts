@@ -25,6 +25,7 @@ export interface ApiParts {
   log: Log
 }
 
+/** One handler for every listener; it authorises nobody itself. */
 export function createApiHandler({ routes, console, renderer, log }: ApiParts): ApiHandler {
   const handle = connectNodeAdapter({
     routes,

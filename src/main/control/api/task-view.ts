@@ -11,6 +11,7 @@ import {
 import type { TaskRow, TaskStepRow } from '../store/tasks-store.ts'
 import type { Question } from '../tasks/task-context.ts'
 
+/** A task as clients see it; its question only while it is asked. */
 export function taskView(row: TaskRow): Task {
   return create(TaskSchema, {
     id: row.id,

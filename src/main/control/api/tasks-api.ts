@@ -5,6 +5,7 @@ import type { Answer } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { taskView } from './task-view.ts'
 
+/** Tasks: looked at, answered and cancelled; none is started here. */
 export function tasksApi(tasks: TaskRunner): ServiceImpl<typeof TaskService> {
   return {
     listTasks: () => ({ tasks: tasks.list().map(taskView) }),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from './database.ts'
 
+/** Few values of this control plane, by key; not for secrets. */
 export class SettingsStore {
   readonly #db: Database
 
