@@ -236,7 +236,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'console/unavailable': (p) =>
     t(
       `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}.`,
-      'The VM is not affected.',
+      p['next'] ? '' : 'The VM is not affected.',
       or(p['next'], 'It reconnects by itself.'),
     ),
   'console/read-only': (p) =>

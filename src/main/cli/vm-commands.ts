@@ -136,7 +136,7 @@ function purgeCommand(parent: Command, run: Runner): void {
 
 async function agreedTo(context: CommandContext, ref: string, yes: boolean): Promise<void> {
   if (yes) return
-  if (!interactive(context.io)) throw invalid('purge', '', 'it destroys the disk: say --yes')
+  if (!interactive(context.io)) throw invalid('purge without --yes', '', 'it destroys the disk for good')
   if (!(await confirm(context.io, `Destroy ${ref} and its disk for good?`, context.signal)))
     throw new Fault('app/cancelled', 'cancelled')
 }

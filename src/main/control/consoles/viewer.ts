@@ -267,7 +267,8 @@ export class ConsoleViewer implements KeyboardViewer {
 
   #why(fault: Fault): string {
     if (fault.code === 'vm/not-found') return 'the host has not made it yet'
-    return faultText(fault.code, { ...fault.params, ...this.#names() }).what
+    const { what } = faultText(fault.code, { ...fault.params, ...this.#names() })
+    return what.startsWith(REASON) ? what.slice(REASON.length) : what
   }
 
   #names() {
