@@ -14,9 +14,17 @@ export type Route =
   | { page: 'images' }
   | { page: 'activity' }
 
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2)
-  const [noun, id = '', more = ''] = path.split('/').filter(Boolean).map(decodeURIComponent)
+  const [noun, id = '', more = ''] = path.split('/').filter(Boolean).map(decoded)
   const params = new URLSearchParams(query)
   const filter = params.get('filter') ?? ''
   switch (noun) {

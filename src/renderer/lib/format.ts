@@ -49,8 +49,11 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** A moment for a state word: `14:02` today, `6 Dec 14:02` another day. */
 export function formatMoment(at: Date, now: Date): string {
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}`
-  return at.toDateString() === now.toDateString() ? clock : `${at.getDate()} ${MONTHS[at.getMonth()]} ${clock}`
+  return at.toDateString() === now.toDateString() ? clock : `${formatDay(at)} ${clock}`
 }
+
+/** `6 Dec` */
+export const formatDay = (at: Date): string => `${at.getDate()} ${MONTHS[at.getMonth()]}`
 
 /** Local date `2026-03-02`. */
 export const formatDate = (at: Date): string => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`

@@ -23,6 +23,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   }, [copied])
   return (
     <IconButton
+      className="-my-1"
       label={copied ? 'Copied' : label}
       onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
     >

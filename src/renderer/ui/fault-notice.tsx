@@ -1,13 +1,12 @@
 import { AlertTriangle, ClipboardCopy } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { faultText } from '../../ipc/fault-text.ts'
+import { type FaultText, faultText } from '../../ipc/fault-text.ts'
 import type { FaultData } from '../../ipc/faults.ts'
 import { cx } from '../lib/class-names.ts'
 import { Button } from './button.tsx'
 
 /** The fault as text for a report: its words, then code, id and params. */
-export function faultDetails(fault: FaultData): string {
-  const { what, effect, next } = faultText(fault.code, fault.params)
+export function faultDetails(fault: FaultData, { what, effect, next }: FaultText): string {
   const params = Object.entries(fault.params).map(([k, v]) => `${k}: ${v}`)
   return [what, effect, next, '', `${fault.code} (${fault.disposition}) ${fault.id}`, ...params].join('\n')
 }
@@ -15,14 +14,17 @@ export function faultDetails(fault: FaultData): string {
 /** What happened, what it means, what can be done. Code and id only in the copied details. */
 export function FaultNotice({
   fault,
+  words = faultText(fault.code, fault.params),
   tone = 'bad',
   actions,
 }: {
   fault: FaultData
+  /** Said instead of the code's own words, where the other side already made a sentence. */
+  words?: FaultText
   tone?: 'bad' | 'warn'
   actions?: ReactNode
 }) {
-  const { what, effect, next } = faultText(fault.code, fault.params)
+  const { what, effect, next } = words
   return (
     <div
       role="alert"
@@ -46,7 +48,7 @@ export function FaultNotice({
           look="quiet"
           size="small"
           title="Copy the details"
-          onClick={() => void navigator.clipboard.writeText(faultDetails(fault))}
+          onClick={() => void navigator.clipboard.writeText(faultDetails(fault, words))}
         >
           <ClipboardCopy size={13} aria-hidden />
           Copy details

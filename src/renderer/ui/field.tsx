@@ -27,7 +27,13 @@ function Frame({ id, label, problem, hint, children }: FieldFrame & { id: string
         {label}
       </label>
       {children}
-      <p id={`${id}-note`} className={cx('mt-1 min-h-4 text-xs leading-4', problem ? 'text-bad' : 'text-faint')}>
+      <p
+        id={`${id}-note`}
+        className={cx(
+          'mt-1 line-clamp-3 min-h-4 text-xs leading-4 first-letter:uppercase',
+          problem ? 'text-bad' : 'text-faint',
+        )}
+      >
         {problem ?? hint}
       </p>
     </div>

@@ -16,7 +16,7 @@ export interface MenuItem {
 /** A menu behind the one element given as its trigger. A `separator` stands between groups. */
 export function Menu({ trigger, items }: { trigger: ReactNode; items: (MenuItem | 'separator')[] }) {
   return (
-    <Radix.Root>
+    <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content

@@ -26,7 +26,7 @@ export const BOOT_LOG = [
   '\r\nDebian GNU/Linux 12 web-12 ttyS0\r\n\r\nweb-12 login: ada\r\nPassword: \r\n',
   'Linux web-12 6.1.0-30-cloud-amd64 #1 SMP x86_64\r\n\x1b[6n\x1b[c',
   '\x1b[1;32mada@web-12\x1b[0m:\x1b[1;34m~\x1b[0m$ ls --color\r\n',
-  '\x1b[1;34mbackups\x1b[0m  deploy.sh  \x1b[1;36mlatest\x1b[0m  notes-日本語.txt  \x1b[1;31mshop.tar.gz\x1b[0m\r\n',
+  '\x1b[1;34mbackups\x1b[0m  deploy.sh  \x1b[1;36mlatest\x1b[0m  notes-größe.txt  \x1b[1;31mshop.tar.gz\x1b[0m\r\n',
   '\x1b[1;32mada@web-12\x1b[0m:\x1b[1;34m~\x1b[0m$ df -h /\r\n',
   'Filesystem      Size  Used Avail Use% Mounted on\r\n/dev/vda1       9.7G  2.1G  7.1G  23% /\r\n',
   '\x1b[1;32mada@web-12\x1b[0m:\x1b[1;34m~\x1b[0m$ ',

@@ -63,7 +63,7 @@ async function showTask(page: Page, fleet: FakeFleet, task: ReturnType<typeof on
   await page.evaluate((id) => {
     location.hash = `#/hosts/add/${id}`
   }, task.id)
-  await page.getByRole('list', { name: 'Steps' }).waitFor({ state: 'attached' })
+  await page.locator('ol[aria-label=Steps]').waitFor()
 }
 
 const ask = (kind: object, at: number) => async (page: Page, fleet: FakeFleet) => {
@@ -306,7 +306,7 @@ export const SHOTS: Shot[] = [
     act: async (page, fleet) => {
       await openConsole(page, fleet)
       await page.keyboard.press('Control+Shift+F')
-      await page.getByLabel('Find in the console').fill('OK')
+      await page.getByRole('textbox', { name: 'Find in the console' }).fill('OK')
     },
   },
   {
@@ -341,8 +341,8 @@ export const SHOTS: Shot[] = [
     scene: busyScene,
     act: async (page) => {
       await page.getByRole('button', { name: 'Add image' }).click()
-      await page.getByLabel('URL').fill('ftp://example.test/image')
-      await page.getByLabel('SHA-256').fill('12ab')
+      await page.getByRole('textbox', { name: 'URL' }).fill('ftp://example.test/image')
+      await page.getByRole('textbox', { name: 'SHA-256' }).fill('12ab')
     },
   },
   {

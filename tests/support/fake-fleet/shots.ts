@@ -31,6 +31,7 @@ async function take(browser: Browser, shot: Shot): Promise<number> {
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
+  page.setDefaultTimeout(8000)
   const complaints: string[] = []
   page.on('console', (m) => m.type() === 'error' && complaints.push(m.text()))
   page.on('pageerror', (e) => complaints.push(String(e)))
@@ -73,5 +74,7 @@ async function violations(page: Page): Promise<string[]> {
       nodes: v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} ${n.failureSummary.split('\n')[1] ?? ''}`),
     }))
   })
-  return found.map((v) => `axe ${v.impact} ${v.id}: ${v.nodes.join(' | ')}`)
+  return found
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map((v) => `axe ${v.impact} ${v.id}: ${v.nodes.join(' | ')}`)
 }

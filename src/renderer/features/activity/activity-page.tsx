@@ -55,17 +55,16 @@ function Tasks() {
           return (
             <li key={task.id} className="border-line border-b py-1.5 last:border-b-0">
               <details>
-                <summary className="flex items-baseline gap-3">
-                  <span className="font-medium">{taskTitle(task)}</span>
-                  <span className="min-w-0 flex-1 truncate text-dim">{line}</span>
+                <summary>
+                  <span className="mx-1 font-medium">{taskTitle(task)}</span> <span className="text-dim">{line}</span>
+                </summary>
+                <div className="mt-2 max-w-xl pl-4">
+                  <TaskSteps task={task} />
                   {task.kind === 'add_host' && isOpen(task) && (
                     <a href={hrefOf({ page: 'add-host', taskId: task.id })} className="text-accent hover:underline">
                       Open
                     </a>
                   )}
-                </summary>
-                <div className="mt-2 max-w-xl pl-4">
-                  <TaskSteps task={task} />
                 </div>
               </details>
               {fault && (

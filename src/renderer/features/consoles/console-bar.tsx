@@ -6,12 +6,12 @@ import { Menu } from '../../ui/menu.tsx'
 import type { ConsoleState } from './console-session.ts'
 
 const LINK: Record<ConsoleState['link'], { word: string; className: string }> = {
-  opening: { word: 'Opening', className: 'text-[#79aeff]' },
-  live: { word: 'Live', className: 'text-[#58c98b]' },
-  reconnecting: { word: 'Reconnecting, text kept', className: 'text-[#e8b04a]' },
-  stopped: { word: 'The VM is off; this goes on when it starts', className: 'text-[#98a2b1]' },
-  lost: { word: 'Eitri is not answering, text kept', className: 'text-[#e8b04a]' },
-  closed: { word: 'Closed, text kept', className: 'text-[#ff8078]' },
+  opening: { word: 'Opening', className: 'text-info' },
+  live: { word: 'Live', className: 'text-good' },
+  reconnecting: { word: 'Reconnecting, text kept', className: 'text-warn' },
+  stopped: { word: 'The VM is off; this goes on when it starts', className: 'text-quiet' },
+  lost: { word: 'Eitri is not answering, text kept', className: 'text-warn' },
+  closed: { word: 'Closed, text kept', className: 'text-bad' },
 }
 
 interface BarProps {
@@ -27,19 +27,18 @@ export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeybo
   const link = LINK[state.link]
   const screenReader = usePreferences((p) => p.screenReader)
   const others = state.link === 'live' && !state.keyboard
-  const iconClass = 'text-[#aab3c0] hover:bg-white/10 hover:text-white data-[state=open]:bg-white/10'
   return (
-    <div className="flex h-9 shrink-0 items-center gap-3 border-white/10 border-b px-3 text-[#d7dce3]">
-      <SquareTerminal size={15} aria-hidden className="text-[#98a2b1]" />
+    <div className="flex h-9 shrink-0 items-center gap-3 border-line border-b px-3 text-ink">
+      <SquareTerminal size={15} aria-hidden className="text-quiet" />
       <span className="font-medium">
-        {vm.name} <span className="text-[#98a2b1]">@ {vm.hostName}</span>
+        {vm.name} <span className="text-quiet">@ {vm.hostName}</span>
       </span>
       <span role="status" className={`flex min-w-0 items-center gap-1.5 text-xs ${link.className}`}>
         <span aria-hidden className="size-1.5 shrink-0 rounded-full bg-current" />
         <span className="truncate">
           {link.word}
-          {state.detail && <span className="text-[#98a2b1]"> · {state.detail}</span>}
-          {state.replaying && <span className="text-[#98a2b1]"> · replaying</span>}
+          {state.detail && <span className="text-quiet"> · {state.detail}</span>}
+          {state.replaying && <span className="text-quiet"> · replaying</span>}
         </span>
       </span>
       <div className="ml-auto flex items-center gap-1">
@@ -47,18 +46,18 @@ export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeybo
           <button
             type="button"
             onClick={onTakeKeyboard}
-            className="flex h-6 items-center gap-1.5 rounded-md border border-white/25 px-2 text-xs hover:bg-white/10"
+            className="flex h-6 items-center gap-1.5 rounded-md border border-line-strong px-2 text-xs hover:bg-hover"
           >
             <Keyboard size={13} aria-hidden />
             Take keyboard
           </button>
         )}
-        <IconButton label="Find in the console" className={iconClass} onClick={onFind}>
+        <IconButton label="Find in the console" onClick={onFind}>
           <Search size={14} aria-hidden />
         </IconButton>
         <Menu
           trigger={
-            <IconButton label="Console actions" className={iconClass}>
+            <IconButton label="Console actions">
               <MoreHorizontal size={15} aria-hidden />
             </IconButton>
           }

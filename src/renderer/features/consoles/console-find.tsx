@@ -25,14 +25,14 @@ export function ConsoleFind({ search, onClose }: { search: SearchAddon; onClose:
   const next = () => search.findNext(text, { decorations: DECORATIONS })
   const previous = () => search.findPrevious(text, { decorations: DECORATIONS })
   return (
-    <search className="dark flex h-10 shrink-0 items-center gap-1 border-white/10 border-b px-3 text-[#d7dce3]">
+    <search className="flex h-10 shrink-0 items-center gap-1 border-line border-b px-3">
       <input
         // biome-ignore lint/a11y/noAutofocus: opened by a key, to be typed into
         autoFocus
         aria-label="Find in the console"
         placeholder="Find"
         value={text}
-        className="h-7 w-64 rounded-md border border-white/25 bg-white/5 px-2 outline-none focus:border-[#7aa2f7]"
+        className="h-7 w-64 rounded-md border border-line-strong bg-panel px-2 outline-none focus:border-accent"
         onChange={(e) => {
           setText(e.target.value)
           search.findNext(e.target.value, { incremental: true, decorations: DECORATIONS })
@@ -42,20 +42,16 @@ export function ConsoleFind({ search, onClose }: { search: SearchAddon; onClose:
           if (e.key === 'Escape') onClose()
         }}
       />
-      <span role="status" className="mx-2 min-w-16 text-[#98a2b1] text-xs">
+      <span role="status" className="mx-2 min-w-16 text-faint text-xs">
         {text === '' || !found ? '' : found.of === 0 ? 'Not found' : `${found.at} of ${found.of}`}
       </span>
-      <IconButton
-        label="Previous match"
-        className="text-[#aab3c0] hover:bg-white/10 hover:text-white"
-        onClick={previous}
-      >
+      <IconButton label="Previous match" onClick={previous}>
         <ChevronUp size={15} aria-hidden />
       </IconButton>
-      <IconButton label="Next match" className="text-[#aab3c0] hover:bg-white/10 hover:text-white" onClick={next}>
+      <IconButton label="Next match" onClick={next}>
         <ChevronDown size={15} aria-hidden />
       </IconButton>
-      <IconButton label="Close find" className="text-[#aab3c0] hover:bg-white/10 hover:text-white" onClick={onClose}>
+      <IconButton label="Close find" onClick={onClose}>
         <X size={15} aria-hidden />
       </IconButton>
     </search>

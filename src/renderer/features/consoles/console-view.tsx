@@ -62,7 +62,7 @@ export function ConsoleView({ vm }: { vm: Vm }) {
   if (!console || !state) return null
   const { terminal } = console
   return (
-    <section aria-label={`Console of ${vm.name}`} className="flex h-full min-h-0 flex-col bg-terminal">
+    <section aria-label={`Console of ${vm.name}`} className="dark flex h-full min-h-0 flex-col bg-terminal text-ink">
       <ConsoleBar
         vm={vm}
         state={state}
@@ -87,7 +87,7 @@ export function ConsoleView({ vm }: { vm: Vm }) {
       <div className="min-h-0 flex-1">
         <div ref={place} className="h-full" />
       </div>
-      <p className="flex h-7 shrink-0 items-center gap-3 border-white/10 border-t px-3 text-[#98a2b1] text-xs">
+      <p className="flex h-7 shrink-0 items-center gap-3 border-line border-t px-3 text-faint text-xs [&_kbd]:font-sans [&_kbd]:text-dim">
         <span>
           <kbd>F6</kbd> leaves the console
         </span>

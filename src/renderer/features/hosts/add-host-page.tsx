@@ -1,3 +1,4 @@
+import { cx } from '../../lib/class-names.ts'
 import { useTask } from '../../state/use-fleet.ts'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { AddHostForm } from './add-host-form.tsx'
@@ -19,7 +20,7 @@ export function AddHostPage({ taskId }: { taskId: string }) {
   return (
     <Page title={<PageTitle>{taskId === '' ? 'Add a host over SSH' : 'Adding a host'}</PageTitle>}>
       <div className="min-h-0 flex-1 overflow-y-auto bg-bg px-6 py-6">
-        <div className="mx-auto grid max-w-4xl gap-6 lg:grid-cols-[1fr_19rem]">
+        <div className={cx('mx-auto grid gap-6', taskId === '' ? 'max-w-4xl lg:grid-cols-[1fr_19rem]' : 'max-w-2xl')}>
           {taskId === '' ? <AddHostForm /> : <AddHostProgress task={task} />}
           {taskId === '' && <WhatWillHappen />}
         </div>

@@ -24,7 +24,7 @@ function ShareCell({ host, what }: { host: Host; what: 'vcpus' | 'memMb' }) {
   const share = shareOf(host, what)
   if (!share) return none
   const text =
-    what === 'vcpus' ? `${share.used}/${share.total}` : `${formatMemory(share.used)} of ${formatMemory(share.total)}`
+    what === 'vcpus' ? `${share.used}/${share.total}` : `${formatMemory(share.used)}/${formatMemory(share.total)}`
   return <Meter {...share} text={text} label={what === 'vcpus' ? 'vCPUs promised to VMs' : 'Memory promised to VMs'} />
 }
 
@@ -63,7 +63,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '240px',
+    width: '220px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
@@ -73,42 +73,35 @@ export const hostColumns: TableColumn<Host>[] = [
     width: 'auto',
     sort: (h) => h.name,
     cell: (h) => (
-      <span className="flex items-baseline gap-2">
-        <a href={hrefOf({ page: 'host', id: h.id })} className="truncate font-medium hover:underline">
+      <span className="flex min-w-0 items-baseline gap-2">
+        <a href={hrefOf({ page: 'host', id: h.id })} className="shrink-0 font-medium hover:underline">
           {h.name}
         </a>
-        {h.status === 'decommissioning' && <span className="text-faint text-xs">being removed</span>}
+        <span className="truncate text-faint text-xs">
+          {h.status === 'decommissioning' ? 'being removed' : [h.os, h.arch].filter(Boolean).join(' · ')}
+        </span>
       </span>
     ),
   },
   {
     id: 'address',
     header: 'Address',
-    width: '180px',
-    from: 'wide',
+    width: '170px',
     sort: (h) => h.address,
     cell: (h) => h.address || <span className="text-faint">this computer</span>,
   },
-  {
-    id: 'os',
-    header: 'System',
-    width: '170px',
-    from: 'wider',
-    sort: (h) => h.os || undefined,
-    cell: (h) => (h.os ? [h.os, h.arch].filter(Boolean).join(' · ') : none),
-  },
-  { id: 'vms', header: 'VMs', width: '64px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
+  { id: 'vms', header: 'VMs', width: '56px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {
     id: 'cpu',
     header: 'vCPU',
-    width: '120px',
+    width: '112px',
     sort: (h) => shareOf(h, 'vcpus')?.used,
     cell: (h) => <ShareCell host={h} what="vcpus" />,
   },
   {
     id: 'memory',
     header: 'Memory',
-    width: '210px',
+    width: '176px',
     sort: (h) => shareOf(h, 'memMb')?.used,
     cell: (h) => <ShareCell host={h} what="memMb" />,
   },

@@ -7,6 +7,7 @@ import { CopyText } from '../../ui/copy-text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { answerTask, cancelTask } from './actions.ts'
+import { compareCommand } from './compare-command.ts'
 
 interface HostKeyProps {
   task: Task
@@ -17,18 +18,6 @@ interface HostKeyProps {
 
 export function HostKeySheet(props: HostKeyProps) {
   return props.hostKey.knownFingerprint === undefined ? <NewKey {...props} /> : <ChangedKey {...props} />
-}
-
-const FILE_OF: [RegExp, string][] = [
-  [/ed25519/, 'ed25519'],
-  [/ecdsa/, 'ecdsa'],
-  [/rsa/, 'rsa'],
-]
-
-/** How to read the same fingerprint on the host itself. */
-export function compareCommand(keyType: string): string {
-  const name = FILE_OF.find(([pattern]) => pattern.test(keyType.toLowerCase()))?.[1] ?? 'ed25519'
-  return `ssh-keygen -lf /etc/ssh/ssh_host_${name}_key.pub`
 }
 
 function NewKey({ task, question, hostKey, onClose }: HostKeyProps) {

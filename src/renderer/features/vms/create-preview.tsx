@@ -43,7 +43,11 @@ export function CreatePreview({ image, host, shape, cli }: PreviewProps) {
       </ol>
       <h2 className="mt-4 mb-1.5 font-medium text-dim text-xs">The same on the command line</h2>
       <code className="block break-words rounded-md border border-line bg-bg px-3 py-2 font-mono text-xs leading-5">
-        {cli}
+        {cli.split(/ (?=--)/).map((part, i) => (
+          <span key={part} className={`block ${i > 0 ? 'pl-4' : ''}`}>
+            {part}
+          </span>
+        ))}
       </code>
     </aside>
   )

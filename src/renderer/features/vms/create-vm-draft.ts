@@ -68,12 +68,18 @@ export function createVmProblems(
   image: Image | undefined,
   taken: ReadonlySet<string>,
 ): Problem[] {
-  const problems = problemsOf('createVm', checkedShape(draft, image))
+  const problems = problemsOf('createVm', checkedShape(draft, image)).map((p) => ({
+    ...p,
+    problem: p.problem.replace(/\b(mem_mb|disk_gb|vcpus)\b/, (wire) => FORM_WORDS[wire] ?? wire),
+  }))
   if (taken.has(draft.name)) problems.push({ field: 'name', problem: 'this name is in use' })
   const cloudInit = checkCloudInit(draft.cloudInit)
   if (cloudInit) problems.push({ field: 'cloud_init', problem: cloudInit })
   return problems
 }
+
+/** The wire names inside shared rule texts, as the form calls them. */
+const FORM_WORDS: Record<string, string> = { mem_mb: 'memory', disk_gb: 'disk', vcpus: 'vCPUs' }
 
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/
 const quote = (word: string) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)

@@ -121,7 +121,7 @@ export function CreateVmPage({ host }: { host: string }) {
                 label="Image"
                 value={draft.image}
                 problem={images.length === 0 ? 'no image yet' : problem('image')}
-                hint={image?.description.slice(0, 60)}
+                hint={image && <span title={image.description}>{image.description.split('. ', 1)[0]}</span>}
                 onChange={(e) => set({ image: e.target.value })}
               >
                 <option value="">{defaultImage ? `${defaultImage.name} (default)` : 'No default image'}</option>

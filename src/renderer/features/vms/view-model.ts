@@ -1,10 +1,12 @@
-import { faultText } from '../../../ipc/fault-text.ts'
+import { type FaultText, faultText, printable } from '../../../ipc/fault-text.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FilterRecord } from '../../lib/filter.ts'
-import { formatBytes, formatDuration, formatMoment } from '../../lib/format.ts'
+import { formatBytes, formatDay, formatDuration, formatMoment } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import type { StateView } from '../../ui/state-word.tsx'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** The one state word of a VM. Deleted and unowned come before what the host last said; unknown before what it says. */
 export function vmState(vm: Vm, nowMs: number): StateView {
@@ -48,7 +50,8 @@ function quarantine(vm: Vm, nowMs: number): StateView {
   if (ends === undefined)
     return { word: 'In quarantine', tone: 'hold', detail: `Waits for ${vm.hostName || 'the host'} to confirm` }
   const left = ends > nowMs ? `${formatDuration(ends - nowMs)} left` : 'being destroyed'
-  return { word: `In quarantine until ${formatMoment(new Date(ends), new Date(nowMs))}`, tone: 'hold', detail: left }
+  const until = ends - nowMs > DAY_MS ? formatDay(new Date(ends)) : formatMoment(new Date(ends), new Date(nowMs))
+  return { word: `In quarantine until ${until}`, tone: 'hold', detail: left }
 }
 
 /** `6 d 4 h left` of a deleted VM; undefined when the host has not confirmed the end yet. */
@@ -83,17 +86,19 @@ export function vmProgress(vm: Vm): ProgressView | undefined {
   }
 }
 
-/** What went wrong with it, in the shared words; undefined when nothing did or the reason is only a wait. */
-export function vmFault(vm: Vm): FaultData | undefined {
+/** What keeps it from what is wanted: its code, and the words, whose first sentence the host already made. */
+export function vmTrouble(vm: Vm): { fault: FaultData; words: FaultText } | undefined {
   if (!(FAULT_CODES as readonly string[]).includes(vm.reason)) return undefined
-  const params = { vm: vm.name, host: vm.hostName, image: vm.imageName, detail: vm.detail }
-  return { code: vm.reason as FaultCode, disposition: 'transient', params, id: vm.id.slice(0, 8) }
+  const params = { vm: vm.name, host: vm.hostName, image: vm.imageName }
+  const fault: FaultData = { code: vm.reason as FaultCode, disposition: 'transient', params, id: vm.id.slice(0, 8) }
+  const text = faultText(fault.code, params)
+  return { fault, words: { ...text, what: printable(vm.detail) || text.what } }
 }
 
-/** One line for the table: progress, else what is wrong, else nothing. */
+/** One line for the table: progress, else why it is as it is, else nothing. */
 export function vmRemark(vm: Vm): string {
-  const fault = vmFault(vm)
-  if (fault) return faultText(fault.code, fault.params).what
+  const trouble = vmTrouble(vm)
+  if (trouble) return trouble.words.what
   const progress = vmProgress(vm)
   return progress ? [progress.detail, progress.bytes].filter(Boolean).join(' · ') : vm.detail
 }

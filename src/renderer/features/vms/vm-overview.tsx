@@ -9,15 +9,15 @@ import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
-import { quarantineLeft, vmFault, vmProgress } from './view-model.ts'
+import { quarantineLeft, vmProgress, vmTrouble } from './view-model.ts'
 
 export function VmOverview({ vm }: { vm: Vm }) {
-  const fault = vmFault(vm)
+  const trouble = vmTrouble(vm)
   return (
     <div className="mx-auto grid max-w-5xl gap-4">
       {vm.deletedAt && <Quarantine vm={vm} />}
       {vm.hostUnknown && <Unknown vm={vm} />}
-      {fault && <FaultNotice fault={fault} tone={vm.phase === 'failed' ? 'bad' : 'warn'} />}
+      {trouble && <FaultNotice {...trouble} tone={vm.phase === 'failed' ? 'bad' : 'warn'} />}
       {vm.lifecycle === 'creating' && (
         <Card title="Being created">
           <CreationProgress vm={vm} />

@@ -50,7 +50,7 @@ function StateCell({ vm }: { vm: Vm }) {
 
 function UptimeCell({ vm }: { vm: Vm }) {
   const now = useNow()
-  if (vm.deletedAt) return <span className="text-hold">{quarantineLeft(vm, now) ?? 'waits for its host'}</span>
+  if (vm.deletedAt) return <span className="text-hold">{quarantineLeft(vm, now) ?? 'unconfirmed'}</span>
   const at = msOf(vm.startedAt)
   if (at === undefined || vm.power !== 'running' || vm.hostUnknown) return <span className="text-faint">–</span>
   return formatAgo(new Date(at), new Date(now)).replace(/ ago$/, '')
@@ -86,7 +86,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '230px',
+    width: '220px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
@@ -114,11 +114,11 @@ export const vmColumns: TableColumn<Vm>[] = [
     id: 'image',
     header: 'Image',
     width: '120px',
-    from: 'wider',
+    from: 'wide',
     sort: (vm) => vm.imageName || undefined,
     cell: (vm) => known(vm.imageName),
   },
-  { id: 'vcpus', header: 'vCPU', width: '66px', align: 'right', sort: (vm) => vm.vcpus, cell: (vm) => vm.vcpus },
+  { id: 'vcpus', header: 'vCPU', width: '76px', align: 'right', sort: (vm) => vm.vcpus, cell: (vm) => vm.vcpus },
   {
     id: 'memory',
     header: 'Memory',
@@ -130,7 +130,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'uptime',
     header: 'Up for',
-    width: '104px',
+    width: '118px',
     sort: (vm) => msOf(vm.startedAt),
     cell: (vm) => <UptimeCell vm={vm} />,
   },

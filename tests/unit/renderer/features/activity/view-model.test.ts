@@ -1,0 +1,20 @@
+import { create } from '@bufbuild/protobuf'
+import { expect, it } from 'vitest'
+import { AuditEntrySchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { auditSentence } from '../../../../../src/renderer/features/activity/view-model.ts'
+
+const sentence = (action: string, detail: Record<string, string> = {}) =>
+  auditSentence(create(AuditEntrySchema, { action, detail }), { vm: 'web-1', host: 'rack2-07' })
+
+it('an entry is a sentence about its object', () => {
+  expect(sentence('vm.create', { image: 'tiny' }).text).toBe('VM web-1 created')
+  expect(sentence('host.remove').text).toBe('Host rack2-07 removed')
+})
+
+it('an action of a later version is shown as it is', () => {
+  expect(sentence('vm.teleport').text).toBe('vm.teleport web-1')
+})
+
+it('control characters of a detail never reach the screen', () => {
+  expect(sentence('vm.start', { reason: 'a\x1b[31mb\u202e' }).more).toBe('on rack2-07, reason ab')
+})

@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest'
+import type { ConsoleFrame } from '../../../../../src/ipc/console-frames.ts'
+import { LIMITS } from '../../../../../src/ipc/units.ts'
+import { type ConsoleLine, ConsoleSession } from '../../../../../src/renderer/features/consoles/console-session.ts'
+
+type Listener = Parameters<ConsoleLine['join']>[0]
+
+/** A session between a scripted broker and a screen whose parsing the test drives. */
+function aConsole() {
+  const sent: ConsoleFrame[] = []
+  const queue: { bytes: Uint8Array | string; done: () => void }[] = []
+  let listener: Listener | undefined
+  let screen = ''
+  const line: ConsoleLine = {
+    join: (l) => {
+      listener = l
+      return 1
+    },
+    leave: () => undefined,
+    send: (frame) => {
+      sent.push(frame)
+      return true
+    },
+  }
+  const session = new ConsoleSession('web-1', line, { write: (bytes, done) => queue.push({ bytes, done }) })
+  const tell = (frame: ConsoleFrame) => listener?.onFrame(frame)
+  return {
+    session,
+    sent,
+    up: () => listener?.onUp(),
+    down: () => listener?.onDown(),
+    tell,
+    opened: (start: bigint, end: bigint) => {
+      tell({ type: 'opened', id: 1, start, end, head: 0n, title: '' })
+      tell({ type: 'keyboard', id: 1, holder: true })
+    },
+    data: (offset: bigint, text: string | Uint8Array) =>
+      tell({ type: 'data', id: 1, offset, bytes: typeof text === 'string' ? new TextEncoder().encode(text) : text }),
+    /** Parses what is queued, one piece or all. */
+    parse: (pieces = queue.length) => {
+      for (const { bytes, done } of queue.splice(0, pieces)) {
+        screen += typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes)
+        done()
+      }
+    },
+    screen: () => screen,
+    inputs: () => sent.flatMap((f) => (f.type === 'input' ? [new TextDecoder().decode(f.bytes)] : [])),
+    acks: () => sent.flatMap((f) => (f.type === 'ack' ? [f.offset] : [])),
+  }
+}
+
+describe('a console session', () => {
+  it('asks for the tail the first time', () => {
+    const c = aConsole()
+    c.up()
+    expect(c.sent[0]).toMatchObject({ type: 'open', vm: 'web-1', tailBytes: 262_144 })
+  })
+
+  it('drops the answers of the terminal to text of the past', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 5n)
+    c.data(0n, '\x1b[6nx')
+    expect(c.session.input('\x1b[1;1R', 'terminal')).toBe(false)
+    expect(c.inputs()).toEqual([])
+  })
+
+  it('sends what a person types even while the past is replayed', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 5n)
+    expect(c.session.input('q', 'person')).toBe(true)
+  })
+
+  it('lets the terminal answer a query right behind the past, in the same message', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 4n)
+    c.data(0n, 'past\x1b[6n')
+    c.parse(1)
+    expect(c.session.state.replaying).toBe(false)
+    expect(c.session.input('\x1b[1;1R', 'terminal')).toBe(true)
+  })
+
+  it('does not call it replaying when there is no past', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    expect(c.session.state.replaying).toBe(false)
+  })
+
+  it('acks what is parsed, not what is received, once per 64 KiB', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    const before = c.acks().length
+    for (let i = 0; i < 4; i++) c.data(BigInt(i * 40_000), new Uint8Array(40_000))
+    expect(c.acks()).toHaveLength(before)
+    c.parse()
+    expect(c.acks().slice(before)).toEqual([80_000n, 160_000n])
+  })
+
+  it('never leaves 128 KiB unacknowledged, or the sender would not go on', () => {
+    expect(LIMITS.consoleAckBytes).toBeLessThan(LIMITS.consoleWindowLowBytes)
+  })
+
+  it('goes on in place from the next byte after the link was lost', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'one ')
+    c.down()
+    expect(c.session.state.link).toBe('lost')
+    c.up()
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open', from: 4n })
+    c.opened(4n, 8n)
+    c.data(4n, 'two ')
+    c.parse()
+    expect(c.screen()).toBe('one two ')
+  })
+
+  it('shows bytes once that come twice', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'abcd')
+    c.data(2n, 'cdef')
+    c.data(0n, 'ab')
+    c.parse()
+    expect(c.screen()).toBe('abcdef')
+  })
+
+  it('mutes answers to what was missed while away, too', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'ab')
+    c.parse()
+    c.down()
+    c.up()
+    c.opened(2n, 6n)
+    c.tell({ type: 'state', id: 1, link: 'live', detail: '' })
+    expect(c.session.input('\x1b[0n', 'terminal')).toBe(false)
+    c.data(2n, 'cdef')
+    c.parse()
+    expect(c.session.input('\x1b[0n', 'terminal')).toBe(true)
+  })
+
+  it('marks what the host no longer keeps, and goes on behind it', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'ab')
+    c.tell({ type: 'skipped', id: 1, from: 2n, to: 1_200_002n })
+    c.data(1_200_002n, 'cd')
+    c.parse()
+    expect(c.screen()).toMatch(/^ab.*1\.2 MB skipped.*cd$/s)
+    expect(c.session.offset).toBe(1_200_004n)
+  })
+
+  it('marks a hole nobody announced', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'ab')
+    c.data(10n, 'cd')
+    c.parse()
+    expect(c.screen()).toContain('8 B skipped')
+  })
+
+  it('leaves the modes of a program behind a hole', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.tell({ type: 'skipped', id: 1, from: 0n, to: 9n })
+    c.parse()
+    expect(c.screen()).toContain('\x1b[?1049l')
+  })
+
+  it.each([
+    [
+      'another viewer holds the keyboard',
+      (c: ReturnType<typeof aConsole>) => c.tell({ type: 'keyboard', id: 1, holder: false }),
+    ],
+    [
+      'the VM is off',
+      (c: ReturnType<typeof aConsole>) => c.tell({ type: 'state', id: 1, link: 'stopped', detail: '' }),
+    ],
+    [
+      'the host does not answer',
+      (c: ReturnType<typeof aConsole>) => c.tell({ type: 'state', id: 1, link: 'reconnecting', detail: '' }),
+    ],
+    ['the app does not answer', (c: ReturnType<typeof aConsole>) => c.down()],
+  ])('sends nothing while %s', (_why, happen) => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    happen(c)
+    expect(c.session.input('x', 'person')).toBe(false)
+    expect(c.inputs()).toEqual([])
+  })
+
+  it('cuts a large paste into messages the wire takes', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.session.input('x'.repeat(150_000), 'person')
+    expect(c.inputs().map((t) => t.length)).toEqual([65_536, 65_536, 18_928])
+  })
+
+  it('stays closed once the broker closed it, and says why', () => {
+    const c = aConsole()
+    c.up()
+    c.tell({ type: 'close', id: 1, reason: 'console unavailable: web-1 is gone' })
+    c.down()
+    expect(c.session.state).toMatchObject({ link: 'closed', detail: 'console unavailable: web-1 is gone' })
+  })
+
+  it('tells its viewers only when something changed', () => {
+    const c = aConsole()
+    let told = 0
+    c.session.subscribe(() => told++)
+    c.up()
+    c.opened(0n, 0n)
+    const after = told
+    c.tell({ type: 'state', id: 1, link: 'live', detail: '' })
+    expect(told).toBe(after)
+  })
+})

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { hostFault, hostState, nextTryInMs, shareOf } from '../../../../../src/renderer/features/hosts/view-model.ts'
+import { aHost, at } from '../../../../support/fake-fleet/rows.ts'
+
+const NOW = Date.UTC(2026, 10, 30, 14, 2, 11)
+const fault = (code: string) => ({ code, disposition: 'permanent', params: {}, id: 'x' })
+
+describe('the state word of a host', () => {
+  it.each([
+    ['Connected', aHost()],
+    ['Connecting', aHost({ link: 'connecting' })],
+    ['Degraded', aHost({ stale: true })],
+    ['Degraded', aHost({ missing: ['qemu-utils'] })],
+    ['Unreachable (last seen 7 min ago)', aHost({ link: 'unreachable', lastSeenAt: at(NOW - 7 * 60_000) })],
+    ['Unreachable (never seen)', aHost({ link: 'unreachable' })],
+    ['Sign-in needed', aHost({ link: 'sign_in_needed' })],
+    ['Key not trusted', aHost({ link: 'key_not_trusted' })],
+    ['Key changed', aHost({ link: 'key_changed' })],
+    ['Agent missing', aHost({ link: 'agent_missing' })],
+    ['Agent missing', aHost({ link: 'identity_mismatch' })],
+    ['Agent outdated', aHost({ link: 'unreachable', linkFault: fault('agent/version-skew') })],
+    ['Held by another controller', aHost({ link: 'held_by_other' })],
+    ['Unreachable (never seen)', aHost({ link: 'a word of a later version' })],
+  ])('%s', (word, host) => expect(hostState(host, NOW).word).toBe(word))
+
+  it('names what a connected host lacks', () => {
+    expect(hostState(aHost({ missing: ['qemu-utils'] }), NOW).detail).toBe('Lacks qemu-utils')
+  })
+})
+
+describe('why a host is not connected', () => {
+  it('is its last fault, with its name in the words', () => {
+    const host = aHost({ link: 'unreachable', linkFault: fault('host/unreachable') })
+    expect(hostFault(host)).toMatchObject({ code: 'host/unreachable', params: { host: 'rack2-07' } })
+  })
+
+  it('is nothing once it is connected, whatever went wrong before', () => {
+    expect(hostFault(aHost({ linkFault: fault('host/unreachable') }))).toBeUndefined()
+  })
+
+  it('says when it is tried again', () => {
+    expect(nextTryInMs(aHost({ link: 'unreachable', nextTryAt: at(NOW + 14_000) }), NOW)).toBe(14_000)
+    expect(nextTryInMs(aHost({ link: 'key_changed' }), NOW)).toBeUndefined()
+  })
+})
+
+describe('the capacity of a host', () => {
+  it('is unknown, not zero, until it was told', () => {
+    const host = aHost()
+    delete host.capacity
+    expect(shareOf(host, 'vcpus')).toBeUndefined()
+  })
+
+  it('is what is promised of what there is', () => {
+    expect(shareOf(aHost(), 'memMb')).toEqual({ used: 28672, total: 131072 })
+  })
+})

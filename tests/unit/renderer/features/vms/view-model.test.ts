@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { vmActions, vmProgress, vmState, vmTrouble } from '../../../../../src/renderer/features/vms/view-model.ts'
+import { anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
+
+const NOW = new Date(2026, 10, 30, 14, 2, 11).getTime()
+const HOUR = 3_600_000
+const word = (vm: Vm) => vmState(vm, NOW).word
+
+describe('the state word of a VM', () => {
+  it.each<[string, Vm]>([
+    ['Running', aVm()],
+    ['Stopping', aVm({ desiredPower: 'stopped' })],
+    ['Stopped', aVm({ power: 'stopped', desiredPower: 'stopped' })],
+    ['Starting', aVm({ power: 'stopped' })],
+    ['Starting', aVm({ power: 'stopped', reason: 'vm/start-failed' })],
+    ['Crashed', aVm({ power: 'stopped', reason: 'vm/exited' })],
+    ['Crashed', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
+    ['Paused', aVm({ power: 'paused' })],
+    ['Suspended', aVm({ power: 'suspended' })],
+    ['Creating', anUnreportedVm()],
+    ['Creating', aVm({ phase: 'creating', power: 'stopped' })],
+    ['Creating 2/6', aVm({ phase: 'creating', progress: { step: 2, steps: 6, doneBytes: 0n } })],
+    ['Needs a decision', aVm({ phase: 'failed', reason: 'image/digest-mismatch' })],
+    ['Unowned', aVm({ unowned: true })],
+    ['Unknown since 13:02', aVm({ hostUnknown: true, asOf: at(NOW - HOUR) })],
+    ['Unknown since 29 Nov 14:02', aVm({ hostUnknown: true, asOf: at(NOW - 24 * HOUR) })],
+    ['Unknown', aVm({ hostUnknown: true })],
+    ['In quarantine', aVm({ deletedAt: at(NOW) })],
+    ['In quarantine until 7 Dec', aVm({ deletedAt: at(NOW), quarantineEndsAt: at(NOW + 7 * 24 * HOUR) })],
+    ['In quarantine until 16:02', aVm({ deletedAt: at(NOW), quarantineEndsAt: at(NOW + 2 * HOUR) })],
+    ['In quarantine', aVm({ deletedAt: at(NOW), hostUnknown: true })],
+  ])('%s', (expected, vm) => expect(word(vm)).toBe(expected))
+
+  it('says unknown, never stopped, when its host is silent', () => {
+    const state = vmState(aVm({ hostUnknown: true, power: 'stopped', desiredPower: 'stopped', asOf: at(NOW) }), NOW)
+    expect(state.tone).toBe('unknown')
+    expect(state.detail).toBe('Last known: stopped')
+  })
+
+  it('says unknown for a ready VM whose power was not told', () => {
+    const vm = aVm({ asOf: at(NOW) })
+    delete vm.power
+    expect(word(vm)).toBe('Unknown since 14:02')
+  })
+
+  it('tells a start that goes wrong from one that goes on', () => {
+    expect(vmState(aVm({ power: 'stopped' }), NOW).tone).toBe('busy')
+    expect(vmState(aVm({ power: 'stopped', reason: 'vm/over-capacity' }), NOW).tone).toBe('warn')
+  })
+
+  it('counts down what is left of a quarantine', () => {
+    const vm = aVm({ deletedAt: at(NOW), quarantineEndsAt: at(NOW + 148 * HOUR) })
+    expect(vmState(vm, NOW).detail).toBe('6 d 4 h left')
+    expect(vmState(vm, NOW + 149 * HOUR).detail).toBe('being destroyed')
+  })
+})
+
+describe('the progress of a creation', () => {
+  const progress = (p: { step: number; steps: number; doneBytes: bigint; totalBytes?: bigint }) =>
+    vmProgress(aVm({ phase: 'creating', detail: 'sending the image', progress: p }))
+
+  it('names step, detail and bytes', () => {
+    expect(progress({ step: 2, steps: 4, doneBytes: 12_300_000n, totalBytes: 24_600_000n })).toEqual({
+      step: 2,
+      steps: 4,
+      detail: 'sending the image',
+      bytes: '12.3 MB of 24.6 MB',
+      fraction: 0.375,
+    })
+  })
+
+  it('is never whole before the host says it is ready', () => {
+    expect(progress({ step: 4, steps: 4, doneBytes: 10n, totalBytes: 10n })?.fraction).toBe(0.99)
+  })
+
+  it('shows what has moved when nobody knows how much there is', () => {
+    expect(progress({ step: 1, steps: 4, doneBytes: 2000n })?.bytes).toBe('2.0 KB')
+  })
+
+  it('moves no bytes in a step that has none', () => {
+    expect(progress({ step: 3, steps: 4, doneBytes: 0n })?.bytes).toBeUndefined()
+  })
+})
+
+describe('what keeps a VM from what is wanted', () => {
+  it('says the sentence the host made, then effect and next move of its code', () => {
+    const trouble = vmTrouble(aVm({ reason: 'vm/start-failed', detail: 'web-1 did not start (no space left).' }))
+    expect(trouble?.words.what).toBe('web-1 did not start (no space left).')
+    expect(trouble?.words.next).toBe('It is tried again by itself.')
+  })
+
+  it('has words of its own when the host made none', () => {
+    expect(vmTrouble(aVm({ reason: 'vm/over-capacity' }))?.words.what).toBe('No room for web-1.')
+  })
+
+  it('is nothing for a VM without a reason', () => {
+    expect(vmTrouble(aVm({ detail: 'booting' }))).toBeUndefined()
+  })
+})
+
+describe('what can be asked of a VM', () => {
+  it('offers a deleted VM only the way back and the end', () => {
+    expect(vmActions(aVm({ deletedAt: at(NOW) }))).toMatchObject({
+      start: false,
+      stop: false,
+      restart: false,
+      remove: false,
+      undelete: true,
+      purge: true,
+    })
+  })
+
+  it('offers start or stop by what is wanted, not by what is', () => {
+    expect(vmActions(aVm({ desiredPower: 'stopped' }))).toMatchObject({ start: true, stop: false })
+    expect(vmActions(aVm({ power: 'stopped' }))).toMatchObject({ start: false, stop: true })
+  })
+})

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { hrefOf, parseRoute, type Route } from '../../../src/renderer/routes.tsx'
+
+const ROUTES: Route[] = [
+  { page: 'home' },
+  { page: 'hosts', filter: '' },
+  { page: 'hosts', filter: 'state:key changed' },
+  { page: 'add-host', taskId: '' },
+  { page: 'add-host', taskId: 'ab12' },
+  { page: 'host', id: 'ab12' },
+  { page: 'vms', filter: 'host:rack2 -web' },
+  { page: 'create-vm', host: 'ab12' },
+  { page: 'create-vm', host: '' },
+  { page: 'vm', id: 'ab12', tab: 'overview' },
+  { page: 'vm', id: 'ab12', tab: 'console' },
+  { page: 'images' },
+  { page: 'activity' },
+]
+
+describe('the address', () => {
+  it.each(ROUTES)('holds %o whole', (route) => expect(parseRoute(hrefOf(route))).toEqual(route))
+
+  it.each(['', '#', '#/', '#/nothing-here', '#t=abc'])('%s is home', (hash) => {
+    expect(parseRoute(hash)).toEqual({ page: 'home' })
+  })
+
+  it('survives a part that is no valid escape', () => {
+    expect(parseRoute('#/vms/%E0%A4%A')).toEqual({ page: 'vm', id: '%E0%A4%A', tab: 'overview' })
+  })
+})

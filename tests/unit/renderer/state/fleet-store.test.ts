@@ -1,0 +1,73 @@
+import { create } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import {
+  FleetDeltaSchema,
+  FleetStateSchema,
+  type WatchFleetResponse,
+  WatchFleetResponseSchema,
+} from '../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import {
+  type Applied,
+  applyFleetMessage,
+  EMPTY_FLEET,
+  type FleetSnapshot,
+} from '../../../../src/renderer/state/fleet-store.ts'
+import type { Delta } from '../../../support/fake-fleet/fake-fleet.ts'
+import { aHost, aVm } from '../../../support/fake-fleet/rows.ts'
+
+const whole = (revision: bigint, vms = [aVm({ id: 'a' }), aVm({ id: 'b' })]): WatchFleetResponse =>
+  create(WatchFleetResponseSchema, {
+    revision,
+    message: { case: 'state', value: create(FleetStateSchema, { vms, hosts: [aHost({ id: 'h1' })] }) },
+  })
+const delta = (revision: bigint, change: Delta): WatchFleetResponse =>
+  create(WatchFleetResponseSchema, { revision, message: { case: 'delta', value: create(FleetDeltaSchema, change) } })
+
+function next(applied: Applied): FleetSnapshot {
+  if (applied.kind === 'gap') throw new Error('a gap')
+  return applied.next
+}
+const told = () => next(applyFleetMessage(EMPTY_FLEET, whole(7n)))
+
+describe('the fleet store', () => {
+  it('knows nothing before the first whole state, which is not an empty fleet', () => {
+    expect(EMPTY_FLEET.revision).toBeUndefined()
+    expect(next(applyFleetMessage(EMPTY_FLEET, whole(1n, []))).revision).toBe(1n)
+  })
+
+  it('takes a delta with the next revision', () => {
+    const fleet = next(applyFleetMessage(told(), delta(8n, { vms: [aVm({ id: 'b', name: 'renamed' })] })))
+    expect(fleet.revision).toBe(8n)
+    expect(fleet.vms.get('b')?.name).toBe('renamed')
+  })
+
+  it('keeps the identity of every row a delta does not name', () => {
+    const before = told()
+    const after = next(applyFleetMessage(before, delta(8n, { vms: [aVm({ id: 'b' })] })))
+    expect(after.vms.get('a')).toBe(before.vms.get('a'))
+    expect(after.hosts).toBe(before.hosts)
+  })
+
+  it('drops the rows a delta removes', () => {
+    const fleet = next(applyFleetMessage(told(), delta(8n, { removedVmIds: ['a'] })))
+    expect([...fleet.vms.keys()]).toEqual(['b'])
+  })
+
+  it.each([
+    ['one was missed', 9n],
+    ['it came twice', 7n],
+    ['it is older', 3n],
+  ])('calls a delta a gap when %s', (_why, revision) => {
+    expect(applyFleetMessage(told(), delta(revision, {})).kind).toBe('gap')
+  })
+
+  it('calls a delta before any whole state a gap', () => {
+    expect(applyFleetMessage(EMPTY_FLEET, delta(1n, {})).kind).toBe('gap')
+  })
+
+  it('replaces everything by a whole state, rows that are gone included', () => {
+    const fleet = next(applyFleetMessage(told(), whole(40n, [aVm({ id: 'c' })])))
+    expect([...fleet.vms.keys()]).toEqual(['c'])
+    expect(fleet.revision).toBe(40n)
+  })
+})
