@@ -17,6 +17,7 @@ export function osName(release: string): string {
   return values.get('PRETTY_NAME') ?? [values.get('ID'), values.get('VERSION_ID')].filter(Boolean).join(' ')
 }
 
+/** Of this host; empty when os-release says nothing. */
 export async function readOsName(): Promise<string> {
   for (const file of ['/etc/os-release', '/usr/lib/os-release']) {
     const text = await readFile(file, 'utf8').catch(() => '')
@@ -61,6 +62,7 @@ export async function qemuVersion(qemu: string, run: Run): Promise<string> {
   }
 }
 
+/** Of the filesystem that holds `dir`; free is what an ordinary writer may still use. */
 export async function diskSpace(dir: string): Promise<{ bytes: number; freeBytes: number }> {
   const { blocks, bavail, bsize } = await statfs(dir)
   return { bytes: blocks * bsize, freeBytes: bavail * bsize }

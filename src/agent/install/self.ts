@@ -9,6 +9,7 @@ export interface RunningProgram {
   node: string
 }
 
+/** Which of the three this process is; asks the runtime, never the name it was called by. */
 export function runningProgram(): RunningProgram {
   if (isSea()) return { kind: 'executable', file: process.execPath, node: process.execPath }
   const file = resolve(process.argv[1] ?? '')

@@ -18,6 +18,7 @@ export interface Service {
 
 const UNIT = 'eitri-agent.service'
 
+/** Touches nothing by itself. 'app' has no restart: nothing supervises there. */
 export function service(kind: StartedBy, host: HostAccess): Service {
   switch (kind) {
     case 'systemd':

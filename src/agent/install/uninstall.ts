@@ -67,11 +67,15 @@ async function runningBelow(dir: string, proc = '/proc'): Promise<number> {
   return places.filter((place) => place.startsWith(dir + sep)).length
 }
 
+/** True when something was removed. A mount point is emptied and stays. */
 async function removeIfPresent(path: string): Promise<boolean> {
-  const there = await lstat(path).then(
-    () => true,
-    () => false,
-  )
-  if (there) await removeTree(path)
-  return there
+  const found = await lstat(path).catch(() => undefined)
+  if (!found) return false
+  try {
+    await removeTree(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    for (const name of await readdir(path)) await removeTree(join(path, name))
+  }
+  return true
 }

@@ -1,31 +1,34 @@
-import { connect } from 'node:net'
+import { basename, dirname } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import { printable } from '../../ipc/fault-text.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import type { GetStatusResponse, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { GiB, LIMITS, MiB } from '../../ipc/units.ts'
+import { connectUnix } from '../os/unix-socket.ts'
 import { describeSocketError, type SocketProblem, socketProblem } from './socket-problem.ts'
 
 export type AgentStatus = { running: true; status: GetStatusResponse } | { running: false; reason: SocketProblem }
 
 /** A slow probe may delay the first answer of an agent by this much, ms. */
 const ANSWER_MS = 10_000
+const CONNECT_MS = 5_000
 
 /** Asks whoever listens on the socket. Never raises: nobody there is an answer. */
 export async function askStatus(socketPath: string, timeoutMs = ANSWER_MS): Promise<AgentStatus> {
+  const socket = await connectUnix(dirname(socketPath), basename(socketPath), CONNECT_MS).catch((error: Error) => error)
+  if (socket instanceof Error) return { running: false, reason: socketProblem(socket) }
   const baseUrl = 'http://agent.local'
-  let failed: Error | undefined
-  const createConnection = () => connect(socketPath).on('error', (error) => (failed = error))
-  const sessionManager = new Http2SessionManager(baseUrl, {}, { createConnection })
+  const sessionManager = new Http2SessionManager(baseUrl, {}, { createConnection: () => socket })
   const readMaxBytes = LIMITS.agentMessageBytes
   const transport = createConnectTransport({ baseUrl, httpVersion: '2', sessionManager, readMaxBytes })
   try {
     return { running: true, status: await createClient(AgentService, transport).getStatus({}, { timeoutMs }) }
-  } catch (error) {
-    return { running: false, reason: socketProblem(failed ?? error) }
+  } catch {
+    return { running: false, reason: 'silent' }
   } finally {
     sessionManager.abort()
+    socket.destroy()
   }
 }
 
