@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
-import { Fault } from '../../ipc/faults.ts'
+import { asFault, Fault } from '../../ipc/faults.ts'
 import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
@@ -140,8 +140,12 @@ const wantedFiles = ({ images, vms }: Stores): Set<string> =>
 
 async function pruneDaily({ clock, log }: Ports, { audit }: Stores, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const removed = audit.prune(AUDIT_WINDOW_MS)
-    if (removed > 0) log.info('audit.pruned', { removed })
+    try {
+      const removed = audit.prune(AUDIT_WINDOW_MS)
+      if (removed > 0) log.info('audit.pruned', { removed })
+    } catch (error) {
+      log.warn('audit.not-pruned', { message: asFault(error).message })
+    }
     await clock.sleep(DAY_MS, signal).catch(() => {})
   }
 }

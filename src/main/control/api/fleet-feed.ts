@@ -142,12 +142,26 @@ export class FleetFeed {
     const tick = async () => {
       while (!stop.signal.aborted) {
         await this.#clock.sleep(AGING_MS, stop.signal)
-        for (const host of this.#view.hosts()) {
-          if (this.#hosts.find(host.id)?.stale !== host.stale) this.hostChanged(host.id)
-        }
+        this.#guarded(() => {
+          for (const host of this.#view.hosts()) {
+            if (this.#hosts.find(host.id)?.stale !== host.stale) this.hostChanged(host.id)
+          }
+        })
       }
     }
     tick().catch(() => {})
+  }
+
+  /** A store that cannot be read now ends the watchers: they open again and see why. */
+  #guarded(work: () => void): void {
+    try {
+      work()
+    } catch {
+      for (const watcher of this.#watchers) {
+        watcher.overrun = true
+        watcher.wake()
+      }
+    }
   }
 
   #schedule(): void {
@@ -155,7 +169,7 @@ export class FleetFeed {
     const wait = Math.max(0, this.#flushedAt + DELTA_MS - this.#clock.monotonic())
     this.#scheduled = this.#clock.sleep(wait).then(() => {
       this.#scheduled = undefined
-      this.#flush()
+      this.#guarded(() => this.#flush())
     })
   }
 

@@ -31,6 +31,8 @@ export function createApiHandler({ routes, console, renderer, log }: ApiParts): 
     routes,
     interceptors: [faults(log)],
     readMaxBytes: LIMITS.fleetMessageBytes,
+    // Nothing here crosses a network, and a small packed request could unpack to any size.
+    acceptCompression: [],
     fallback: (req, res) => void serveStatic(renderer, req as IncomingMessage, res as ServerResponse),
   })
   return {

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
-import { Fault, findFault } from '../../../ipc/faults.ts'
+import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
 import {
   AttachSchema,
   type Hello,
@@ -104,13 +104,17 @@ class AgentSession {
   }
 
   end(): void {
-    const { registry, hosts, clock } = this.#deps
+    const { registry, hosts, clock, log } = this.#deps
     this.#pokes.stop()
     if (!this.#active) return
     const { reportedMonotonic } = registry.live(this.#host.id)
     registry.sessionEnded(this.#active)
     if (reportedMonotonic === undefined) return
-    hosts.setLastSeen(this.#host.id, new Date(clock.now() - (clock.monotonic() - reportedMonotonic)))
+    try {
+      hosts.setLastSeen(this.#host.id, new Date(clock.now() - (clock.monotonic() - reportedMonotonic)))
+    } catch (error) {
+      log.warn('session.last-seen', { host: this.name, message: asFault(error).message })
+    }
   }
 
   #accept(hello: Hello): void {

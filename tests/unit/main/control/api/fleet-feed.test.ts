@@ -198,6 +198,17 @@ describe('fleet feed', () => {
     expect(clock.sleeping).toBe(0)
   })
 
+  it('ends its watchers when the store cannot be read, so that they open again and see why', async () => {
+    const { db, clock, registry, host, watch } = aFeed()
+    const watcher = watch()
+    await settled()
+    db.close()
+    registry.setLink(host.id, { state: 'unreachable' })
+    await clock.advance(DELTA_MS)
+    await watcher.ended
+    expect(watcher.deltas()).toEqual([])
+  })
+
   it('is bounded in watchers', async () => {
     const { feed } = aFeed()
     for (let n = 0; n < 64; n++) aWatcher(feed)

@@ -213,6 +213,18 @@ describe('agent session', () => {
     expect(await ended).toMatchObject({ code: 'host/no-answer' })
   })
 
+  it('ends with an answer even where the store fails under it', async () => {
+    const { db, registry, host, run, attached } = aControlPlane()
+    const { ended } = run()
+    await attached()
+    agent.report({})
+    await until(() => registry.live(host.id).report !== undefined)
+    db.close()
+    agent.cut()
+    expect((await ended).disposition).toBe('transient')
+    expect(registry.active(host.id)).toBeUndefined()
+  })
+
   it('ends as cancelled when the control plane stops', async () => {
     const { run, attached } = aControlPlane()
     const { ended } = run()
