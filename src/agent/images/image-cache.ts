@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { isSha256 } from '../../ipc/names.ts'
 import { GiB, LIMITS, MiB } from '../../ipc/units.ts'
-import { ensureDir, freeBytes, listDir, readRange, removeTree, sizeIfPresent } from '../os/files.ts'
+import { ensureDir, freeBytes, isAbsent, listDir, readRange, removeTree, sizeIfPresent } from '../os/files.ts'
 import { downloadInto, type Fetch, type OnProgress } from './download.ts'
 import { type DiskFormat, diskFormat, FORMAT_HEAD_BYTES } from './image-format.ts'
 import { type KernelImage, unpackKernelImage } from './kernel-image.ts'
@@ -99,6 +99,10 @@ export class ImageCache {
     if (!this.#whole.has(sha256)) throw new Fault('image/not-found', 'permanent', { image: `image ${short(sha256)}` })
     const file = this.#file(sha256)
     const named = (error: unknown) => {
+      if (isAbsent(error)) {
+        this.#whole.delete(sha256)
+        throw new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` }, { cause: error })
+      }
       if (!(error instanceof Fault) || error.code !== 'image/format') throw error
       throw new Fault(error.code, error.disposition, { ...error.params, image: `Image ${short(sha256)}` })
     }

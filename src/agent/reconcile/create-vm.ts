@@ -49,15 +49,15 @@ export async function createVm(deps: PassDeps, record: VmRecord, pass: Pass<VmRe
   }
   const full = deps.ledger.admit(spec)
   if (full !== '') return refused(current, full)
-  current = { ...current, createAttempts: current.createAttempts + 1 }
-  await deps.records.save(current)
+  const counted = { ...current, createAttempts: current.createAttempts + 1 }
   try {
     checkSpec(deps, spec)
     await deps.backend.preflight(pass.signal)
-    if (spec.imageUrl === '' && !deps.images.stat(spec.imageSha256).complete) return await waitForImage(deps, current)
-    return await build(deps, vm, current, pass)
+    if (spec.imageUrl === '' && !deps.images.stat(spec.imageSha256).complete) return waitForImage(deps, current)
+    await deps.records.save(counted)
+    return await build(deps, vm, counted, pass)
   } catch (error) {
-    return await failCreate(deps, current, error, pass.signal)
+    return await failCreate(deps, counted, error, pass.signal)
   }
 }
 
@@ -161,13 +161,11 @@ async function withHostKey(deps: PassDeps, vm: VmLayout, record: VmRecord): Prom
 const waiting = (record: VmRecord, detail: string): VmResult =>
   rowResult(record, { power: 'stopped', phase: 'creating', detail })
 
-async function waitForImage(deps: PassDeps, record: VmRecord): Promise<VmResult> {
-  const refunded = { ...record, createAttempts: record.createAttempts - 1 }
-  await deps.records.save(refunded)
+function waitForImage(deps: PassDeps, record: VmRecord): VmResult {
   const { imageSha256 } = record.spec
   const bytes = { doneBytes: deps.images.stat(imageSha256).haveBytes, totalBytes: undefined }
   const progress = progressOf('downloading image', bytes)
-  return rowResult(refunded, { power: 'stopped', phase: 'creating', detail: WAITING_FOR_IMAGE, progress }, imageSha256)
+  return rowResult(record, { power: 'stopped', phase: 'creating', detail: WAITING_FOR_IMAGE, progress }, imageSha256)
 }
 
 function refused(record: VmRecord, detail: string): VmResult {

@@ -201,7 +201,10 @@ export class Engine {
   /** Only idle workers go: one at work, dropped, would get a second one beside it. */
   #reapAbsent(): void {
     for (const [id, worker] of this.#workers)
-      if (worker.idle && !this.#recorded.has(id) && !this.#wanted.has(id)) this.#workers.delete(id)
+      if (worker.idle && !this.#recorded.has(id) && !this.#wanted.has(id)) {
+        this.#workers.delete(id)
+        this.#options.passes.ledger.release(id)
+      }
   }
 
   /** An ack needs a finished look that found nothing: a create still at work may be about to write a record. */

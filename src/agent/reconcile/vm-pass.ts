@@ -65,7 +65,10 @@ async function actOn(
   const running = found ? await deps.backend.running(vm) : undefined
   const record = wanted.kind === 'live' ? await claim(deps, found, wanted.spec, running !== undefined) : found
   const plan = planVm(wanted, { record, running: running !== undefined, now: bootTime(deps) })
-  if (!record || plan.do === 'acknowledge') return goneResult
+  if (!record || plan.do === 'acknowledge') {
+    deps.ledger.release(vmId)
+    return goneResult
+  }
   switch (plan.do) {
     case 'create':
       return await createVm(deps, record, pass)

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
-import { asFault, Fault } from '../../../ipc/faults.ts'
+import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../../images/image-cache.ts'
 import { macOf } from '../../network/mac.ts'
@@ -16,16 +16,16 @@ import { failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
 import { QemuMonitor } from './qemu-monitor.ts'
 import { findProcess, forgetProcess, noteProcess, type QemuProcess } from './qemu-process.ts'
+import { isGone, killProcess, stopQemu } from './qemu-stop.ts'
 
 export const QEMU = 'qemu-system-x86_64'
 
 const POLL_MS = 50
 /** A started QEMU answers on its monitor within this, busy host included. */
 const START_MS = 30_000
-const QUIT_MS = 5_000
-const KILL_MS = 10_000
-/** A guest still booting may miss the power button: it is pressed again this often. */
-const PRESS_AGAIN_MS = 5_000
+const CONNECT_MS = 5_000
+/** A process whose monitor closed is gone within this. */
+const ENDING_MS = 5_000
 const LOG_TAIL_BYTES = 16 * 1024
 
 export interface QemuDeps {
@@ -79,19 +79,17 @@ export class QemuBackend implements Backend {
     return { ...process, machine: pinned }
   }
 
-  async shutdown(vm: VmLayout, { graceMs, hurry }: StopOptions, signal: AbortSignal): Promise<void> {
+  async shutdown(vm: VmLayout, options: StopOptions, signal: AbortSignal): Promise<void> {
     const process = await this.#find(vm)
     if (process) {
-      const monitor = this.#monitor(vm, process)
-      if (graceMs > 0 && !hurry.aborted) await this.#askGuest(process, monitor, graceMs, hurry, signal)
-      await this.#end(process, monitor)
+      await stopQemu(this.#deps, process.identity, this.#monitor(vm, process), options, signal)
     }
     await this.#letGo(vm)
   }
 
   async destroy(vm: VmLayout): Promise<void> {
     const process = await this.#find(vm)
-    if (process) await this.#kill(process)
+    if (process) await killProcess(this.#deps, process.identity)
     await this.#letGo(vm)
   }
 
@@ -195,7 +193,7 @@ export class QemuBackend implements Backend {
       )
       if (answered) return
       if (clock.monotonic() > deadline) {
-        await this.#kill(process)
+        await killProcess(this.#deps, process.identity)
         throw new Fault('vm/start-failed', 'transient', { detail: 'QEMU does not answer on its monitor' })
       }
       await clock.sleep(POLL_MS, signal)
@@ -207,64 +205,6 @@ export class QemuBackend implements Backend {
     return new Fault('vm/start-failed', 'transient', { detail: (await this.failureReason(vm)) || 'QEMU ended at once' })
   }
 
-  async #askGuest(
-    process: QemuProcess,
-    monitor: QemuMonitor,
-    graceMs: number,
-    hurry: AbortSignal,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { clock } = this.#deps
-    const deadline = clock.monotonic() + graceMs
-    while (clock.monotonic() < deadline && !hurry.aborted) {
-      try {
-        await monitor.powerButton()
-      } catch (error) {
-        this.#deps.log.warn('vm.power-button', { vm: monitor.vmId, error: asFault(error).message })
-        if (!this.#deps.processes.alive(process.identity)) return
-      }
-      const waitMs = Math.min(PRESS_AGAIN_MS, deadline - clock.monotonic())
-      if (await this.#gone(process, waitMs, AbortSignal.any([hurry, signal]))) return
-      signal.throwIfAborted()
-    }
-  }
-
-  async #end(process: QemuProcess, monitor: QemuMonitor): Promise<void> {
-    if (await this.#gone(process, 0)) return
-    const asked = await monitor.quit().then(
-      () => true,
-      () => false,
-    )
-    if (asked && (await this.#gone(process, QUIT_MS))) return
-    await this.#kill(process)
-  }
-
-  async #kill({ identity }: QemuProcess): Promise<void> {
-    try {
-      this.#deps.processes.signal(identity, 'SIGKILL')
-    } catch (error) {
-      throw new Fault(
-        'vm/stop-failed',
-        'transient',
-        { detail: `process ${identity.pid} cannot be killed` },
-        { cause: error },
-      )
-    }
-    if (await this.#gone({ identity }, KILL_MS)) return
-    throw new Fault('vm/stop-failed', 'transient', { detail: `process ${identity.pid} does not end` })
-  }
-
-  /** True once the process is gone; false after `ms` or when the signal aborts. */
-  async #gone({ identity }: Pick<QemuProcess, 'identity'>, ms: number, signal?: AbortSignal): Promise<boolean> {
-    const { processes, clock } = this.#deps
-    const deadline = clock.monotonic() + ms
-    for (;;) {
-      if (!processes.alive(identity)) return true
-      if (clock.monotonic() >= deadline || signal?.aborted) return false
-      await clock.sleep(POLL_MS, signal).catch(() => {})
-    }
-  }
-
   #monitor(vm: VmLayout, process: QemuProcess): QemuMonitor {
     const known = this.#monitors.get(vm.id)
     if (known?.pid === process.identity.pid) return known
@@ -273,7 +213,7 @@ export class QemuBackend implements Backend {
       vmId: vm.id,
       pid: process.identity.pid,
       clock: this.#deps.clock,
-      connect: () => connectUnix(vm.dir, vm.qmpSocketName, START_MS),
+      connect: () => connectUnix(vm.dir, vm.qmpSocketName, CONNECT_MS),
       onClosed: () => void this.#monitorClosed(vm, process),
     })
     this.#monitors.set(vm.id, monitor)
@@ -281,7 +221,7 @@ export class QemuBackend implements Backend {
   }
 
   async #monitorClosed(vm: VmLayout, process: QemuProcess): Promise<void> {
-    if (!(await this.#gone(process, QUIT_MS))) return
+    if (!(await isGone(this.#deps, process.identity, ENDING_MS))) return
     for (const fn of this.#listeners) fn(vm.id)
   }
 
@@ -289,7 +229,7 @@ export class QemuBackend implements Backend {
     this.#deps.serial.ensure({
       id: vm.id,
       logPath: vm.serialLog,
-      connect: () => connectUnix(vm.dir, vm.serialSocketName, QUIT_MS),
+      connect: () => connectUnix(vm.dir, vm.serialSocketName, CONNECT_MS),
     })
   }
 

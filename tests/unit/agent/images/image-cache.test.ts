@@ -238,6 +238,14 @@ describe('the image cache', () => {
     })
   })
 
+  it('an image deleted behind its back is fetched again, not failed for good', async () => {
+    await push(IMAGE)
+    await rm(join(dir, SHA))
+    await expect(cache.bootImage(SHA, '')).rejects.toMatchObject({ code: 'image/not-found', disposition: 'transient' })
+    await cache.fetch(URL, SHA, () => {}, live())
+    expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+  })
+
   it('RECN-04: torn leftovers are removed at start-up, whole images and parts kept', async () => {
     for (const name of [`${SHA}.kernel.abc.tmp`, SHA, `${'2'.repeat(64)}.part`]) await writeFile(join(dir, name), 'x')
     cache = await open()

@@ -59,12 +59,10 @@ describe('creating a VM', () => {
 
   it('CRE-07: the attempt is counted before anything is done', async () => {
     await using rig = await Rig.open()
-    const release = rig.backend.hold('preflight')
-    await rig.send([aVm()])
-    await expect.poll(() => rig.backend.calls).toEqual(['preflight'])
-    expect(rig.records.of(ID)?.createAttempts).toBe(1)
-    release()
-    await rig.engine.idle()
+    rig.images.onFetch = async () => expect(rig.records.of(ID)?.createAttempts).toBe(1)
+    await rig.want(aVm())
+    expect(rig.images.fetches).toBe(1)
+    expect(rig.brief()).toBe('running/ready/')
   })
 
   it('CRE-09, CRE-21, PROV-01, T08: a permanent preflight error fails at once and nothing is fetched', async () => {
@@ -174,12 +172,22 @@ describe('creating a VM', () => {
     await rig.want(aVm({ imageUrl: '' }))
     await rig.tick(5)
     expect(rig.brief()).toBe(`stopped/creating/${WAITING_FOR_IMAGE}`)
-    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    expect(rig.records.saved).toEqual([])
     expect(rig.engine.report().wantedImages).toMatchObject([{ sha256: SHA, haveBytes: 7n }])
     rig.images.push(SHA)
     await rig.engine.idle()
     expect(rig.brief()).toBe('running/ready/')
     expect(rig.engine.report().wantedImages).toEqual([])
+  })
+
+  it('a VM that never got its image leaves no room taken when it goes', async () => {
+    for (const gone of [[aVm({ imageUrl: '', tombstone: { graceS: 9n } })], []]) {
+      await using rig = await Rig.open({ caps: { vcpus: 1 } })
+      await rig.want(aVm({ imageUrl: '' }))
+      await rig.want(...gone)
+      await rig.want(...gone, aVm({ vmId: OTHER, name: 'db' }))
+      expect(rig.brief(OTHER)).toBe('running/ready/')
+    }
   })
 
   it('PWR-09: created stopped, it is whole without a boot, and starts later as wanted', async () => {

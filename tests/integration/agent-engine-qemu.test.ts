@@ -1,0 +1,113 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { noSerialPump } from '../../src/agent/backends/backend.ts'
+import { QemuBackend, type QemuDeps } from '../../src/agent/backends/qemu/qemu-backend.ts'
+import type { BootImage } from '../../src/agent/images/image-cache.ts'
+import { detach, run } from '../../src/agent/os/exec.ts'
+import { linuxProcesses } from '../../src/agent/os/process.ts'
+import { agentLayout, type VmLayout } from '../../src/agent/records/layout.ts'
+import { writeSeed } from '../../src/agent/seed/seed.ts'
+import { systemClock } from '../../src/ipc/base/clock.ts'
+import { silentLog } from '../../src/ipc/base/log.ts'
+import { VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { bootSector } from './agent-engine/boot-sector.ts'
+
+const ID = 'd'.repeat(32)
+const live = () => AbortSignal.timeout(60_000)
+const calm = () => new AbortController().signal
+
+/** A guest that resets the machine as soon as it runs: mov dx, 0xcf9; mov al, 6; out dx, al. */
+function resettingSector(): Buffer {
+  const sector = bootSector()
+  sector.set([0xba, 0xf9, 0x0c, 0xb0, 0x06, 0xee, 0xf4])
+  return sector
+}
+
+describe('QEMU in trouble', () => {
+  let stateDir: string
+  let vm: VmLayout
+  let backend: QemuBackend
+  const spec = create(VmSpecSchema, { vmId: ID, name: 'web', vcpus: 1, memMb: 64, diskGb: 1 })
+  const backendWith = (change: Partial<QemuDeps> = {}) =>
+    new QemuBackend({
+      run,
+      detach,
+      processes: linuxProcesses(),
+      clock: systemClock,
+      log: silentLog,
+      serial: noSerialPump,
+      acceleration: async () => 'tcg',
+      ...change,
+    })
+
+  beforeEach(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), 'eitri-qemu-'))
+    vm = agentLayout(stateDir).vmDir(ID)
+    await mkdir(vm.dir, { recursive: true })
+    backend = backendWith()
+  })
+  afterEach(async () => {
+    await backend.destroy(vm)
+    await backend.close()
+    await rm(stateDir, { recursive: true, force: true })
+  })
+
+  const boot = async (sector = bootSector()) => {
+    const file = join(stateDir, 'image')
+    await writeFile(file, sector)
+    const image: BootImage = { kind: 'disk', file, format: 'raw', virtualBytes: sector.length }
+    await backend.prepareRootDisk(vm, spec, image, live())
+    const seed = { vmId: ID, hostname: 'web', authorizedKeys: [], userData: new Uint8Array(), ssh: { userCas: [] } }
+    await writeSeed(vm.seed, { ...seed, mac: '52:54:00:00:00:01' }, 0)
+    return await backend.boot({ vm, spec, image, machine: '' }, live())
+  }
+  const pid = async () => (JSON.parse(await readFile(vm.hypervisor, 'utf8')) as { pid: number }).pid
+
+  it('a guest without ACPI is ended by quit once its grace is over', async () => {
+    await boot()
+    await backend.shutdown(vm, { graceMs: 300, hurry: calm() }, live())
+    expect(await backend.running(vm)).toBeUndefined()
+  })
+
+  it('a hung QEMU is named as such, and is still stopped', async () => {
+    await boot()
+    const stopped = await pid()
+    await backend.close()
+    backend = backendWith()
+    process.kill(stopped, 'SIGSTOP')
+    await backend.running(vm)
+    await expect.poll(() => backend.complaint(vm), { timeout: 10_000 }).toBe('QEMU does not answer on its monitor')
+    await backend.shutdown(vm, { graceMs: 100, hurry: calm() }, live())
+    expect(await backend.running(vm)).toBeUndefined()
+  })
+
+  it('a guest that resets itself over and over is noticed while it runs', async () => {
+    await boot(resettingSector())
+    await expect.poll(() => backend.complaint(vm), { timeout: 30_000 }).toMatch(/^the guest reset itself \d+ times/)
+    expect(await backend.running(vm)).toBeDefined()
+  })
+
+  it('PROV-05, BUD-10: a disk QEMU cannot open fails the start in its own words', async () => {
+    await boot()
+    await backend.shutdown(vm, { graceMs: 0, hurry: calm() }, live())
+    await writeFile(vm.disk, 'not a qcow2')
+    const image: BootImage = { kind: 'disk', file: join(stateDir, 'image'), format: 'raw', virtualBytes: 512 }
+    await expect(backend.boot({ vm, spec, image, machine: '' }, live())).rejects.toMatchObject({
+      code: 'vm/start-failed',
+      params: { detail: expect.stringContaining('not in qcow2 format') },
+    })
+    expect(await backend.failureReason(vm)).toContain('not in qcow2 format')
+  })
+
+  it('PROV-01: a host without QEMU says so before anything is fetched', async () => {
+    const absent: QemuDeps['run'] = () => Promise.reject(Object.assign(new Error('spawn'), { code: 'ENOENT' }))
+    await expect(backendWith({ run: absent }).preflight(live())).rejects.toMatchObject({
+      code: 'vmm/missing',
+      disposition: 'permanent',
+      params: { detail: 'qemu-system-x86_64 is not installed' },
+    })
+  })
+})
