@@ -25,6 +25,7 @@ import { ImageFiles } from './images/image-files.ts'
 import { buildTiny, TINY_STEPS, tinyPossible } from './images/tiny/build-tiny.ts'
 import type { TinyBuilder } from './images/tiny-image.ts'
 import type { Ports } from './ports.ts'
+import { watchSleep } from './sleep-watch.ts'
 import { openStores, type Stores } from './store/stores.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
@@ -91,6 +92,10 @@ export function createControlPlane(ports: Ports): ControlPlane {
   }
   const api = createApiHandler({ routes, console, renderer: paths.renderer, log })
   const shell = browserShell({ handler: api, stateFile: join(paths.dataDir, 'browser.json'), clock, log })
+  const woke = () => {
+    log.info('control.woke')
+    hosts.wake()
+  }
   let server: Server | undefined
 
   return {
@@ -98,6 +103,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     async start() {
       tasks.recover()
       await files.prepare(wantedFiles(stores))
+      void watchSleep(clock, woke, stopping.signal)
       void pruneDaily(ports, stores, stopping.signal)
       server = await listenOnSocket(paths.apiSocket, withLaunch(api, shell, log))
       hosts.start()
@@ -115,7 +121,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
       stores.db.close()
       log.info('control.stopped')
     },
-    wake: hosts.wake,
+    wake: woke,
     browserLink: (port) => shell.link(port),
   }
 }

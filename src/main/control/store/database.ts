@@ -30,11 +30,16 @@ export class Database {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     this.#db = translated(() => new DatabaseSync(file))
     if (file !== ':memory:') chmodSync(file, 0o600)
-    translated(() => {
-      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
-      this.#migrate()
-    })
+    try {
+      translated(() => {
+        this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+        this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+        this.#migrate()
+      })
+    } catch (error) {
+      this.#db.close()
+      throw error
+    }
   }
 
   /** Runs one statement; how many rows it changed. */
