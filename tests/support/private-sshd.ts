@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
@@ -47,8 +46,8 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     'UsePAM no',
     'StrictModes no',
     'PermitRootLogin yes',
-    'Subsystem sftp internal-sftp',
     'PrintMotd no',
+    ...(options.some((option) => option.startsWith('Subsystem')) ? [] : ['Subsystem sftp internal-sftp']),
     ...options,
   ]
   fs.writeFileSync(path.join(dir, 'sshd_config'), `${config.join('\n')}\n`)

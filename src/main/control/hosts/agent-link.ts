@@ -34,7 +34,7 @@ export interface LinkConnector extends HostConnector {
 
 /** Messages one link may send; far above what any agent needs, far below what freezes this process. */
 export const MESSAGES_PER_SECOND = 5_000
-export const MESSAGE_BURST = 20_000
+export const MESSAGE_BURST = 10_000
 
 /** HTTP/2 and the agent's client over an open duplex. Never throws: a duplex that is dead already ends `closed` at once. */
 export function openAgentLink(options: AgentLinkOptions): AgentLink {

@@ -60,6 +60,7 @@ async function configFile(home: string, sshDir: string): Promise<string[]> {
   )
 }
 
+/** Runs a program of this computer, without input, for at most 15 s. Rejects with the signal’s reason. */
 export function runLocal(command: string, args: string[], signal: AbortSignal): Promise<Output | undefined> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
