@@ -1,5 +1,4 @@
 import { controlPaths } from '../control/node-ports.ts'
-import { embedControl, serveControl } from '../serving/serve.ts'
 import type { CliParts } from './context.ts'
 import { processIo } from './io.ts'
 
@@ -9,7 +8,8 @@ export function cliParts(): CliParts {
     io: processIo(),
     now: () => Date.now(),
     apiSocket: (dataDir) => controlPaths({ dataDir }).apiSocket,
-    embed: embedControl,
-    serve: serveControl,
+    // Most commands are clients: they start without the control plane's code.
+    embed: async (dataDir) => (await import('../serving/serve.ts')).embedControl(dataDir),
+    serve: async (...given) => (await import('../serving/serve.ts')).serveControl(...given),
   }
 }

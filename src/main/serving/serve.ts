@@ -109,7 +109,8 @@ async function ready(options: ServeOptions, io: CliIo, { attached, pid, dataDir,
   else io.stderr.write(`Eitri ${attached ? 'runs already' : 'is ready'} (pid ${pid}, socket ${apiSocket}).\n`)
   if (url === undefined) return
   const why = options.open ? await openBrowserWindow(url, join(dataDir, 'browser'), io.env) : ''
-  if (why === undefined) io.stderr.write('A browser window opens. Ctrl-C here stops the control plane; VMs go on.\n')
+  if (why === undefined)
+    io.stderr.write(`A browser window opens.${attached ? '' : ' Ctrl-C here stops the control plane; VMs go on.'}\n`)
   else if (!options.readyJson) io.stderr.write(`${[why, `Open within 60 s, once: ${url}`].filter(Boolean).join(' ')}\n`)
 }
 
