@@ -7,7 +7,7 @@ const SAID_MS = 1500
 /** One line of text to take along, with its copy button. */
 export function CopyText({ text, label = 'Copy' }: { text: string; label?: string }) {
   return (
-    <div className="flex items-start gap-2 rounded-md border border-line bg-bg py-1 pr-1 pl-3">
+    <div className="flex items-center gap-2 rounded-md border border-line bg-bg py-1 pr-1 pl-3">
       <code className="min-w-0 flex-1 break-all py-1 font-mono text-xs leading-5">{text}</code>
       <CopyButton text={text} label={label} />
     </div>

@@ -43,10 +43,13 @@ export function FilterBox({
   value,
   onFilter,
   fields,
+  example,
 }: {
   value: string
   onFilter: (text: string) => void
   fields: readonly string[]
+  /** A filter that shows how it is written. */
+  example: string
 }) {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
@@ -65,7 +68,7 @@ export function FilterBox({
       <input
         data-filter
         aria-label="Filter"
-        placeholder={`Filter, or ${fields[0]}: -${fields[1]}:`}
+        placeholder={`Filter, such as ${example}`}
         title={`Words match any column. Narrow with ${fields.map((f) => `${f}:`).join(' ')} and turn round with a leading -`}
         value={text}
         onChange={(e) => setText(e.target.value)}

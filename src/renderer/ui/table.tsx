@@ -22,7 +22,7 @@ export interface TableColumn<T> {
   width: string
   align?: 'right'
   /** Left out where the table is narrower than this. */
-  from?: 'wide'
+  from?: 'middle' | 'wide'
   /** Absent = the column does not sort. */
   sort?: (row: T) => string | number | undefined
   cell: (row: T) => ReactNode
@@ -45,7 +45,7 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
   sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic },
 })
-const FROM = { any: undefined, wide: '@max-[1240px]:hidden' }
+const FROM = { any: undefined, middle: '@max-[820px]:hidden', wide: '@max-[1240px]:hidden' }
 const ROW_HEIGHT = { comfortable: 40, compact: 32 }
 
 /** A sortable table with virtual rows: one tab stop, j/k and arrows move, Enter opens. */

@@ -139,7 +139,7 @@ export function busyScene(now: number): FleetState {
       name: 'scratch',
       power: 'stopped',
       reason: 'vm/exited',
-      detail: 'signal 9: killed by the kernel, out of memory',
+      detail: 'scratch ended by itself (signal 9: killed by the kernel, out of memory).',
     }),
     aVm({
       ...on,
@@ -147,7 +147,7 @@ export function busyScene(now: number): FleetState {
       phase: 'failed',
       power: 'stopped',
       reason: 'image/digest-mismatch',
-      detail: 'expected 9f2c…, got 11ab…',
+      detail: 'The bytes of tiny do not match its SHA-256.',
     }),
     aVm({ ...on, name: 'lab-2', power: 'paused', ip: '10.20.0.44', startedAt: at(now - 5 * HOUR) }),
     aVm({ ...onEdge, name: 'sensor-hub', hostUnknown: true, ip: '10.20.1.5', startedAt: at(now - 33 * DAY) }),

@@ -19,7 +19,7 @@ export function ActivityPage() {
   return (
     <Page
       title={<PageTitle>Activity</PageTitle>}
-      filter={<FilterBox value={filter} onFilter={setFilter} fields={FIELDS} />}
+      filter={<FilterBox value={filter} onFilter={setFilter} fields={FIELDS} example="vm.create" />}
     >
       <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
         <div className="mx-auto grid max-w-5xl gap-4">

@@ -27,7 +27,9 @@ export function HostsPage({ filter }: { filter: string }) {
   return (
     <Page
       title={<PageTitle count={count}>Hosts</PageTitle>}
-      filter={<FilterBox value={filter} onFilter={setFilter} fields={HOST_FILTER_FIELDS} />}
+      filter={
+        <FilterBox value={filter} onFilter={setFilter} fields={HOST_FILTER_FIELDS} example="rack -state:connected" />
+      }
       actions={
         <>
           {canAddLocal && (
@@ -56,7 +58,7 @@ export function HostsPage({ filter }: { filter: string }) {
           onOpen={(host) => go({ page: 'host', id: host.id })}
           dimmed={(host) => host.status === 'decommissioning'}
           initialSort={{ id: 'name', desc: false }}
-          minWidth={900}
+          minWidth={560}
         />
       )}
     </Page>

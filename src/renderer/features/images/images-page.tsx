@@ -64,7 +64,7 @@ export function ImagesPage() {
           rowId={(image) => image.id}
           onOpen={() => undefined}
           initialSort={{ id: 'name', desc: false }}
-          minWidth={900}
+          minWidth={700}
         />
       )}
       {adding && <AddImageSheet taken={new Set(images.map((i) => i.name))} onClose={() => setAdding(false)} />}
@@ -93,7 +93,7 @@ const columns: TableColumn<Image>[] = [
     ),
   },
   { id: 'kind', header: 'Kind', width: '80px', sort: (i) => i.kind, cell: (i) => i.kind },
-  { id: 'arch', header: 'Arch', width: '90px', sort: (i) => i.arch, cell: (i) => i.arch },
+  { id: 'arch', header: 'Arch', width: '90px', from: 'wide', sort: (i) => i.arch, cell: (i) => i.arch },
   {
     id: 'size',
     header: 'Size',
@@ -118,14 +118,15 @@ const columns: TableColumn<Image>[] = [
   {
     id: 'source',
     header: 'From',
-    width: '190px',
+    width: '180px',
+    from: 'middle',
     sort: (i) => i.url,
     cell: (i) => (i.url ? <span title={i.url}>{i.url.replace(/^https?:\/\//, '')}</span> : 'this store'),
   },
   {
     id: 'used',
     header: 'Used by',
-    width: '80px',
+    width: '96px',
     align: 'right',
     sort: (i) => i.usedBy,
     cell: (i) => i.usedBy || none,
@@ -133,7 +134,7 @@ const columns: TableColumn<Image>[] = [
   {
     id: 'cached',
     header: 'On hosts',
-    width: '80px',
+    width: '100px',
     align: 'right',
     sort: (i) => i.cachedOn.length,
     cell: (i) => i.cachedOn.length || none,

@@ -49,16 +49,24 @@ function quarantine(vm: Vm, nowMs: number): StateView {
   const ends = msOf(vm.quarantineEndsAt)
   if (ends === undefined)
     return { word: 'In quarantine', tone: 'hold', detail: `Waits for ${vm.hostName || 'the host'} to confirm` }
-  const left = ends > nowMs ? `${formatDuration(ends - nowMs)} left` : 'being destroyed'
-  const until = ends - nowMs > DAY_MS ? formatDay(new Date(ends)) : formatMoment(new Date(ends), new Date(nowMs))
-  return { word: `In quarantine until ${until}`, tone: 'hold', detail: left }
+  // Less than a day away the clock says enough.
+  const until = ends - nowMs > DAY_MS ? formatDay(new Date(ends)) : formatMoment(new Date(ends), new Date(ends))
+  return { word: `In quarantine until ${until}`, tone: 'hold', detail: left(ends, nowMs) }
 }
 
 /** `6 d 4 h left` of a deleted VM; undefined when the host has not confirmed the end yet. */
 export function quarantineLeft(vm: Vm, nowMs: number): string | undefined {
   const ends = msOf(vm.quarantineEndsAt)
   if (ends === undefined) return undefined
-  return ends > nowMs ? `${formatDuration(ends - nowMs)} left` : 'being destroyed'
+  return left(ends, nowMs)
+}
+
+/** Days and hours while there are days, else the larger unit alone. */
+function left(ends: number, nowMs: number): string {
+  const ms = ends - nowMs
+  if (ms <= 0) return 'being destroyed'
+  const whole = formatDuration(ms)
+  return `${ms > DAY_MS ? whole : whole.split(' ').slice(0, 2).join(' ')} left`
 }
 
 export interface ProgressView {

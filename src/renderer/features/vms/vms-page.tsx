@@ -29,7 +29,16 @@ export function VmsPage({ filter }: { filter: string }) {
   return (
     <Page
       title={<PageTitle {...(told && vms.length > 0 ? { count } : {})}>VMs</PageTitle>}
-      filter={vms.length > 0 && <FilterBox value={filter} onFilter={setFilter} fields={VM_FILTER_FIELDS} />}
+      filter={
+        vms.length > 0 && (
+          <FilterBox
+            value={filter}
+            onFilter={setFilter}
+            fields={VM_FILTER_FIELDS}
+            example="web state:running -host:edge"
+          />
+        )
+      }
       actions={
         <a href={hrefOf({ page: 'create-vm', host: '' })} className={buttonClass('primary')}>
           <Plus size={15} aria-hidden />
@@ -70,7 +79,7 @@ export function VmsPage({ filter }: { filter: string }) {
           onOpen={(vm) => go({ page: 'vm', id: vm.id, tab: 'overview' })}
           dimmed={(vm) => vm.deletedAt !== undefined}
           initialSort={{ id: 'name', desc: false }}
-          minWidth={860}
+          minWidth={640}
         />
       )}
     </Page>
