@@ -108,7 +108,17 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     }
     const { socketPath, socketMode, socketGid } = options
     const place = { socketPath, socketMode, ...(socketGid === undefined ? {} : { socketGid }) }
-    const server = await startRpcServer({ ...place, engine, consoles: hub, images, identity, facts, self, log })
+    const server = await startRpcServer({
+      ...place,
+      engine,
+      consoles: hub,
+      images,
+      identity,
+      facts,
+      self,
+      notices: () => hub.notices(),
+      log,
+    })
     undo.push(() => server.close())
     log.info('agent.started', { version: self.version, state_dir: stateDir, socket: socketPath })
     return { close }

@@ -9,8 +9,8 @@ import {
 import { isId } from '../../ipc/names.ts'
 import { LIMITS, TIMES } from '../../ipc/units.ts'
 import type { ConsoleEvent, ConsoleStart, ConsoleViewer } from '../serial/console-viewer.ts'
+import { nextWithin } from './deadlines.ts'
 import type { AgentSessions } from './sessions.ts'
-import { nextWithin } from './write-deadline.ts'
 
 /** The consoles of this host as a viewer's stream uses them. `view` raises vm/not-found and console/unavailable. */
 export interface ConsoleSource {

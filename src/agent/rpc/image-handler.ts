@@ -12,9 +12,9 @@ import {
 } from '../../ipc/gen/eitri/agent/v1/image_pb.js'
 import { isSha256 } from '../../ipc/names.ts'
 import { LIMITS, TIMES } from '../../ipc/units.ts'
+import { nextWithin } from './deadlines.ts'
 import type { AgentSessions } from './sessions.ts'
 import type { ImagePut, ImageReceiver } from './sync-engine.ts'
-import { nextWithin } from './write-deadline.ts'
 
 /** StatImage and PutImage over one image cache. */
 export class ImageHandler {

@@ -26,7 +26,8 @@ export function requestHandler(
     handler(universalRequestFromNodeRequest(request, response, undefined, values))
       .then((answer) => universalResponseToNodeResponse(answer, response))
       .catch((error: unknown) => {
-        log.info('rpc.call-lost', { method: handler.method.name, error: String(error).slice(0, 300) })
+        if (request.stream.destroyed) return
+        log.warn('rpc.call-failed', { method: handler.method.name, error: String(error).slice(0, 300) })
         request.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
       })
   }

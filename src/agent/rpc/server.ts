@@ -6,6 +6,7 @@ import { toConnectError } from '../../ipc/fault-wire.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import { MiB, TIMES } from '../../ipc/units.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
+import { withWriteDeadline } from './deadlines.ts'
 import { ImageHandler } from './image-handler.ts'
 import { listenOnSocket } from './listen.ts'
 import { CALL_STREAM, requestHandler } from './request-handler.ts'
@@ -14,7 +15,6 @@ import { AgentSessions } from './sessions.ts'
 import { agentStatus } from './status-handler.ts'
 import type { AgentFacts, AgentSelf, ImageReceiver, SessionIdentity, SyncEngine } from './sync-engine.ts'
 import { runSyncSession } from './sync-session.ts'
-import { withWriteDeadline } from './write-deadline.ts'
 
 const MAX_CONNECTIONS = 64
 const MAX_STREAMS = 256
@@ -35,6 +35,7 @@ export interface RpcServerOptions {
   identity: SessionIdentity
   facts: AgentFacts
   self: AgentSelf
+  notices?(): string[]
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { type GetStatusResponse, GetStatusResponseSchema } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { FACTS_MS, within } from './deadlines.ts'
 import type { AgentSessions } from './sessions.ts'
 import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine } from './sync-engine.ts'
 
@@ -10,7 +11,7 @@ export async function agentStatus(
 ): Promise<GetStatusResponse> {
   const { engine, identity, facts, self } = parts
   const { vms, quarantined } = engine.report()
-  const found = await facts.host().catch(() => undefined)
+  const found = await within(FACTS_MS, facts.host()).catch(() => undefined)
   return create(GetStatusResponseSchema, {
     agentVersion: self.version,
     agentDigest: self.digest,

@@ -8,15 +8,14 @@ import { helloMessage } from '../../ipc/hello-message.ts'
 import { AGENT_PROTOCOL, TIMES } from '../../ipc/units.ts'
 import { Bell } from '../serial/bell.ts'
 import type { EndReason } from './attach-judge.ts'
+import { FACTS_MS, nextWithin, within } from './deadlines.ts'
 import { fitReport } from './report-fit.ts'
 import { AgentSession, type AgentSessions } from './sessions.ts'
 import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine } from './sync-engine.ts'
-import { nextWithin } from './write-deadline.ts'
 
 /** Changes closer together than this share one report. */
 const COALESCE_MS = 50
-/** Hello waits this long for the facts, then goes without: the peer waits no longer for Hello. */
-const FACTS_MS = TIMES.attachMs / 2
+const MAX_NOTICES = 20
 
 export interface SyncSessionParts {
   engine: SyncEngine
@@ -24,6 +23,8 @@ export interface SyncSessionParts {
   sessions: AgentSessions
   facts: AgentFacts
   self: AgentSelf
+  /** Sentences for the report beside the engine's own. */
+  notices?(): string[]
   log: Log
 }
 
@@ -152,7 +153,8 @@ class SyncSession {
   async #report(): Promise<Report> {
     const report = this.#parts.engine.report()
     const metrics = report.metrics ?? (await this.#parts.facts.metrics().catch(() => undefined))
-    return fitReport({ ...report, fenced: this.#fenced, ...(metrics ? { metrics } : {}) })
+    const notices = [...report.notices, ...(this.#parts.notices?.() ?? [])].slice(0, MAX_NOTICES)
+    return fitReport({ ...report, fenced: this.#fenced, notices, ...(metrics ? { metrics } : {}) })
   }
 
   /** Until something changed, at least COALESCE_MS and at most one report period after the last report. */
@@ -167,11 +169,3 @@ class SyncSession {
 }
 
 const malformed = (problem: string) => new Fault('input/invalid', 'permanent', { field: 'Sync frame', problem })
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Fault('app/timeout', 'transient', { timeout: `${ms} ms` })), ms)
-  })
-  return await Promise.race([work, late]).finally(() => clearTimeout(timer))
-}

@@ -1,3 +1,9 @@
+import { Fault } from '../../ipc/faults.ts'
+import { TIMES } from '../../ipc/units.ts'
+
+/** An answer waits this long for the host's facts, then goes without: its reader does not wait longer. */
+export const FACTS_MS = TIMES.attachMs / 2
+
 /**
  * Passes messages on; calls `onStall` when one was not taken off our hands within `ms`. The source is finished when the
  * signal aborts, also when nobody asks for another message: a write to a stream that is gone never comes back.
@@ -50,4 +56,13 @@ export async function nextWithin<T>(
     clearTimeout(timer)
     signal?.removeEventListener('abort', stop)
   }
+}
+
+/** The result of `work`, or app/timeout after `ms`; the work itself goes on. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Fault('app/timeout', 'transient', { timeout: `${ms} ms` })), ms)
+  })
+  return await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
