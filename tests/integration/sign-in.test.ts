@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Desktop } from '../support/eitri.ts'
-import { agentsOf, linkOf, tryAddHost } from '../support/fleet.ts'
+import { agentsOf, connected, tryAddHost } from '../support/fleet.ts'
 import { sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
 
 describe.skipIf(sshHostImpossible() !== undefined)('signing in to a host', { timeout: 60_000 }, () => {
@@ -16,7 +16,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('signing in to a host', { tim
     const password = host.passwords.dev
     const added = await tryAddHost(desktop, [...way, '--password-stdin'], { input: `${password}\n` })
     expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
-    expect(await linkOf(desktop, 'rack1')).toBe('connected')
+    await connected(desktop, 'rack1')
     expect(desktop.logTail()).not.toContain(password)
     expect(desktop.filesWith(password)).toEqual([])
   })
@@ -27,7 +27,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('signing in to a host', { tim
     const way = ['rack2', '--ssh', `ops@${host.address}`, ...key, '--sudo', '--password-stdin']
     const added = await tryAddHost(desktop, way, { input: `\n${host.passwords.ops}\n` })
     expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
-    expect(added.json).toMatchObject({ link: 'connected', runs_as: 'root' })
+    expect(await connected(desktop, 'rack2')).toMatchObject({ runs_as: 'root', carrier: 'streamlocal' })
     expect(host.exists('/run/eitri/agent.sock')).toBe(true)
     expect(agentsOf(host)).toHaveLength(1)
     expect(desktop.filesWith(host.passwords.ops)).toEqual([])

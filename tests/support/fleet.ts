@@ -15,11 +15,16 @@ export function addArguments(host: SshHost, user = 'root'): string[] {
 /** Adds a host over SSH and waits until its lasting link stands; answers the CLI's document of it. */
 export async function addHost(desktop: Desktop, host: SshHost, user = 'root'): Promise<any> {
   await desktop.must(addArguments(host, user), { timeoutMs: ADD_TIMEOUT_MS })
+  return connected(desktop, host.name)
+}
+
+/** The host once its lasting link stands, which follows the onboarding's own. */
+export async function connected(desktop: Desktop, name: string): Promise<any> {
   const deadline = Date.now() + LINK_TIMEOUT_MS
   for (;;) {
-    const shown = await desktop.must(['host', 'show', host.name])
+    const shown = await desktop.must(['host', 'show', name])
     if (shown.link === 'connected') return shown
-    if (Date.now() > deadline) throw new Error(`${host.name} stays ${shown.link}: ${JSON.stringify(shown.link_fault)}`)
+    if (Date.now() > deadline) throw new Error(`${name} stays ${shown.link}: ${JSON.stringify(shown.link_fault)}`)
     await delay(LINK_POLL_MS)
   }
 }
