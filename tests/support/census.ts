@@ -8,6 +8,17 @@ const SEARCHED_BYTES = 1024 * 1024
 /** Of the host itself or of a command a test runs there, not of a VM. */
 const NOT_OURS = /^(sshd|-?bash|sh|nsenter|ps|\/usr\/sbin\/sshd|\(sd-pam\)|\/bin\/sh -c)/
 
+const HOST_PLACES = [
+  '/run',
+  '/tmp',
+  '/var/tmp',
+  '/dev/shm',
+  '/etc',
+  '/usr/local/bin',
+  '/usr/local/lib',
+  '/home',
+  '/root',
+]
 /** Folders the agent makes once, and its log's predecessor. */
 const SKELETON = /\/(vms|trash|agent\.log\.1)$/
 /** What happened may be told for ever. */
@@ -32,7 +43,7 @@ export interface Census {
 export function takeCensus({ desktop, host, stateDir }: CensusPlaces): Census {
   const onHost = host.listProcesses().map((p) => nameOf(p.argv))
   const here = desktop.processes().map((p) => p.argv.join(' '))
-  const places = [stateDir, '/run', '/tmp', '/var/tmp', '/dev/shm', '/etc', '/usr/local', '/home', '/root']
+  const places = [stateDir, ...HOST_PLACES]
   const hostFiles = places
     .flatMap((dir) => filesUnder(host.outside(dir)).map((f) => `host:${dir}/${f}`))
     .filter((f) => !SKELETON.test(f))
@@ -50,12 +61,12 @@ const nameOf = ([program = '', ...args]: string[]) => [program.replace(/.*\/(?=e
 /** What `after` has and `before` had not, one line each. */
 export function diffCensus(before: Census, after: Census): string[] {
   const added = (kind: string, old: string[], now: string[]) => {
-    const left = [...old]
+    const left = new Map<string, number>()
+    for (const line of old) left.set(line, (left.get(line) ?? 0) + 1)
     return now.flatMap((line) => {
-      const at = left.indexOf(line)
-      if (at < 0) return [`${kind} ${line}`]
-      left.splice(at, 1)
-      return []
+      const count = left.get(line) ?? 0
+      left.set(line, count - 1)
+      return count > 0 ? [] : [`${kind} ${line}`]
     })
   }
   const rows = Object.entries(after.rows).flatMap(([table, count]) => {
