@@ -89,9 +89,7 @@ async function record(
   })
   const failed = Promise.withResolvers<never>()
   const fail = (detail: string) => {
-    failed.reject(
-      new Fault('console/unavailable', 'transient', { detail: detail.replace(/^console unavailable: /, '') }),
-    )
+    failed.reject(consoleUnavailable(detail))
     client.close()
   }
   await Promise.race([failed.promise, client.done])
