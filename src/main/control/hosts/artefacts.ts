@@ -24,15 +24,16 @@ export interface Artefact {
 export interface Artefacts {
   version: string
   buildDigest: string
-  /** Plain file that runs on this computer's own kind of machine; undefined = not built. */
-  executable: string | undefined
-  /** The bundle for a Node.js 24; undefined = not built. */
-  bundle: string | undefined
-  get(kind: Artefact['kind']): Artefact
+  /** The unpacked file of a kind for a Linux machine ("x86_64", "aarch64"); undefined = not built. */
+  find(kind: Artefact['kind'], machine: string): string | undefined
+  /** What to send to such a machine. */
+  get(kind: Artefact['kind'], machine: string): Artefact
 }
 
-const EXECUTABLE = 'eitri-agent-linux-x64'
 const BUNDLE = 'agent.cjs'
+const ARCH: Record<string, string> = { x86_64: 'x64', aarch64: 'arm64' }
+const nameOf = (kind: Artefact['kind'], machine: string) =>
+  kind === 'bundle' ? BUNDLE : `eitri-agent-linux-${ARCH[machine] ?? machine}`
 
 /** The built agents. Raises app/part-missing; `get` too. */
 export async function readArtefacts(dir: string): Promise<Artefacts> {
@@ -46,17 +47,18 @@ export async function readArtefacts(dir: string): Promise<Artefacts> {
   const text = await readFile(join(dir, 'manifest.json'), 'utf8').catch((error: unknown) => {
     throw missing(error)
   })
-  const parsed = manifestSchema.safeParse(JSON.parse(text))
+  const parsed = manifestSchema.safeParse(parsedJson(text))
   if (!parsed.success) throw missing(parsed.error)
   const { version, build_digest, files } = parsed.data
-  const pathOf = (name: string) => (files[name] ? join(dir, name) : undefined)
   return {
     version,
     buildDigest: build_digest,
-    executable: pathOf(EXECUTABLE),
-    bundle: pathOf(BUNDLE),
-    get(kind) {
-      const name = kind === 'bundle' ? BUNDLE : EXECUTABLE
+    find(kind, machine) {
+      const name = nameOf(kind, machine)
+      return files[name] && join(dir, name)
+    },
+    get(kind, machine) {
+      const name = nameOf(kind, machine)
       const plain = files[name]
       const packed = files[`${name}.gz`]
       if (!plain) throw missing()
@@ -70,5 +72,13 @@ export async function readArtefacts(dir: string): Promise<Artefacts> {
         unpackedBytes: plain.size_bytes,
       }
     },
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

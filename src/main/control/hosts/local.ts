@@ -49,8 +49,12 @@ export async function localFault({ platform, arch, env }: LocalFacts, host: stri
 
 /** The built agent as a program of this computer. Raises app/part-missing. */
 export async function localProgram(dir: string, { platform, arch }: LocalFacts): Promise<AgentProgram> {
-  const { executable, bundle, buildDigest } = await readArtefacts(dir)
-  if (executable && platform === 'linux' && arch === 'x64') return { command: executable, args: [], buildDigest }
+  const artefacts = await readArtefacts(dir)
+  const { buildDigest } = artefacts
+  const machine = arch === 'arm64' ? 'aarch64' : 'x86_64'
+  const executable = platform === 'linux' ? artefacts.find('executable', machine) : undefined
+  if (executable) return { command: executable, args: [], buildDigest }
+  const bundle = artefacts.find('bundle', machine)
   if (bundle) {
     // Electron's own binary is a Node.js when asked.
     return { command: process.execPath, args: [bundle], env: { ELECTRON_RUN_AS_NODE: '1' }, buildDigest }

@@ -142,17 +142,17 @@ function defined<T extends Record<string, string | undefined>>(values: T): { [K 
   }
 }
 
-/** Which file of the artefacts runs on this host. Raises host/unsupported. */
-export function executableFor(look: HostLook, host: string): 'executable' | 'bundle' {
+/** Which file of the artefacts runs on this host; `machines` = those there is an executable for. Raises host/unsupported. */
+export function executableFor(look: HostLook, host: string, machines: readonly string[]): 'executable' | 'bundle' {
   const unsupported = (detail: string, next?: string) =>
     new Fault('host/unsupported', 'permanent', { host, detail, ...(next ? { next } : {}) })
   if (look.platform !== 'Linux') throw unsupported(`it runs ${look.platform || 'an unknown system'}`)
   if (!look.hasGunzip || !look.hasSha256) throw unsupported('it has no gunzip or no sha256sum')
-  const native = look.machine === 'x86_64' && !look.musl && atLeast(look.glibc)
+  const native = machines.includes(look.machine) && !look.musl && atLeast(look.glibc)
   if (native) return 'executable'
   if (look.nodeMajor !== undefined && look.nodeMajor >= 24) return 'bundle'
   const next = 'Install Node.js 24 or newer there, or use a Linux host with glibc 2.28 or newer, x86_64.'
-  if (look.machine !== 'x86_64') throw unsupported(`its processor is ${look.machine}`, next)
+  if (!machines.includes(look.machine)) throw unsupported(`its processor is ${look.machine}`, next)
   if (look.musl) throw unsupported('its C library is musl', next)
   throw unsupported(`its glibc is ${look.glibc?.major}.${look.glibc?.minor}`, next)
 }

@@ -4,7 +4,7 @@ import type { HostSsh } from '../store/host-row.ts'
 import type { StepContext, TaskContext } from '../tasks/task-context.ts'
 import { type AcceptedHostKey, acceptHostKey } from './accept-host-key.ts'
 import type { AgentLink } from './agent-link.ts'
-import { readArtefacts } from './artefacts.ts'
+import { type Artefact, type Artefacts, readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
 import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
 import {
@@ -149,7 +149,7 @@ class SshOnboarding {
     const { name, useSudo } = this.#way
     const look = await lookAtHost(this.#connection, name, this.#task.signal)
     step.detail(lookWords(look))
-    executableFor(look, name)
+    this.#artefact(await readArtefacts(this.#deps.paths.agentArtefacts), look)
     this.#mode = installMode(look, useSudo === true, name)
     checkSpace(look, this.#mode, name)
     if (this.#mode === 'sudo') await this.#checkSudo()
@@ -208,7 +208,7 @@ class SshOnboarding {
 
   async #install(look: HostLook, step: StepContext): Promise<Installed> {
     const artefacts = await readArtefacts(this.#deps.paths.agentArtefacts)
-    const artefact = artefacts.get(executableFor(look, this.#way.name))
+    const artefact = this.#artefact(artefacts, look)
     const where = this.#mode === 'user' ? `for ${look.user} alone` : 'for the whole host'
     step.detail(`agent ${artefacts.version} ${where}, SHA-256 ${artefact.sha256.slice(0, 12)}…`)
     const installed = await installAgent(this.#context(look), artefact, step.progress)
@@ -235,6 +235,11 @@ class SshOnboarding {
       installed.started_by === 'app' ? 'the app starts it: it does not come back by itself' : installed.started_by
     step.detail(`${starter}; reached by ${link.carrier}`)
     return link
+  }
+
+  #artefact(artefacts: Artefacts, look: HostLook): Artefact {
+    const machines = ['x86_64', 'aarch64'].filter((machine) => artefacts.find('executable', machine))
+    return artefacts.get(executableFor(look, this.#way.name, machines), look.machine)
   }
 
   #context(look: HostLook): InstallContext {

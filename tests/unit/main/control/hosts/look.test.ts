@@ -86,7 +86,7 @@ describe('the agent for a host', () => {
     ['musl with Node.js 24', { glibc: undefined, musl: true, nodeMajor: 24 }, 'bundle'],
     ['an old glibc with Node.js 24', { glibc: { major: 2, minor: 17 }, nodeMajor: 24 }, 'bundle'],
     ['another processor with Node.js 25', { machine: 'aarch64', nodeMajor: 25 }, 'bundle'],
-  ])('on %s is found', (_, over, kind) => expect(executableFor(look(over), 'rack1')).toBe(kind))
+  ])('on %s is found', (_, over, kind) => expect(executableFor(look(over), 'rack1', ['x86_64'])).toBe(kind))
 
   it.each([
     ['musl', { glibc: undefined, musl: true }, 'musl'],
@@ -95,8 +95,8 @@ describe('the agent for a host', () => {
     ['another system', { platform: 'FreeBSD' }, 'FreeBSD'],
     ['no gunzip', { hasGunzip: false }, 'gunzip'],
   ])('does not exist for %s, which is named', (_, over, word) => {
-    expect(() => executableFor(look(over), 'rack1')).toThrow(word)
-    expect(() => executableFor(look(over), 'rack1')).toThrow(expect.objectContaining({ code: 'host/unsupported' }))
+    expect(() => executableFor(look(over), 'rack1', ['x86_64'])).toThrow(word)
+    expect(() => executableFor(look(over), 'rack1', ['x86_64'])).toThrow(expect.objectContaining({ code: 'host/unsupported' }))
   })
 
   it('is installed by root, by sudo where it is asked for, else for the login alone', () => {
