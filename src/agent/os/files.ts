@@ -98,6 +98,7 @@ export async function readTail(path: string, length: number): Promise<Buffer> {
   return size === undefined ? Buffer.alloc(0) : await readRange(path, Math.max(0, size - length), length)
 }
 
+/** Renames within one filesystem; durable on both sides when it resolves. */
 export async function moveDurable(from: string, to: string): Promise<void> {
   await fs.rename(from, to)
   await syncDir(dirname(to))

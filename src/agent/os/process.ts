@@ -25,6 +25,7 @@ export interface Processes {
   cwd(pid: number): string | undefined
 }
 
+/** Reads /proc; its place and kill(2) are parameters so that a test can make them lie. */
 export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
   let boot = ''
   const bootId = () => {

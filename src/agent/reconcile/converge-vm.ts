@@ -128,10 +128,12 @@ function exitedRow(record: VmRecord, delayMs: number): VmResult {
   })
 }
 
-/** Existing VMs have no budget: the error is kept and shown, and every tick tries again. */
+/** Existing VMs have no budget: the error is kept and shown, and every tick tries again. Cancelled is no error. */
 export async function failConverge(deps: PassDeps, vm: VmLayout, record: VmRecord, error: unknown): Promise<VmResult> {
   const fault = asFault(error)
   const running = await deps.backend.running(vm).catch(() => undefined)
+  const power = running ? 'running' : 'stopped'
+  if (fault.disposition === 'cancelled') return rowResult(record, { power, phase: 'ready', running })
   const reason =
     running || fault.code === 'vm/over-capacity' ? '' : await deps.backend.failureReason(vm).catch(() => '')
   const said = sentence(fault, record.spec.name)
@@ -139,6 +141,5 @@ export async function failConverge(deps: PassDeps, vm: VmLayout, record: VmRecor
   deps.log.warn('vm.converge-failed', { vm: vm.id, code: fault.code, error: fault.message })
   const failed = { ...record, lastError, lastReason: fault.code }
   await deps.records.save(failed).catch((e) => deps.log.error('vm.record-not-saved', { vm: vm.id, error: String(e) }))
-  const power = running ? 'running' : 'stopped'
   return rowResult(failed, { power, phase: 'failed', detail: lastError, reason: fault.code, running })
 }

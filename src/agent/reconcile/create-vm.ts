@@ -187,7 +187,8 @@ async function failCreate(deps: PassDeps, record: VmRecord, error: unknown, sign
       ? MAX_CREATE_ATTEMPTS
       : record.createAttempts
   deps.log.warn('vm.create-failed', { vm: record.spec.vmId, attempts: createAttempts, error: messageOf(error) })
-  const failed = { ...record, createAttempts, lastError: sentence(fault, record.spec.name), lastReason: fault.code }
+  const lastError = fault.disposition === 'cancelled' ? '' : sentence(fault, record.spec.name)
+  const failed = { ...record, createAttempts, lastError, lastReason: lastError === '' ? '' : fault.code }
   await deps.records.save(failed)
   return rowResult(failed, {
     power: 'stopped',

@@ -9,6 +9,7 @@ export interface BootTime {
 /** Counted time is written down at least this often, so that a host reboot loses no more of it. */
 const FOLD_MS = 5 * 60_000
 
+/** Counted so far, ms; time of an earlier boot that was never written down is lost, never invented. */
 export function elapsedMs(q: Quarantine, now: BootTime): number {
   const counting = q.sinceUptimeMs !== undefined && q.bootId === now.bootId
   return q.elapsedMs + (counting ? Math.max(0, now.uptimeMs - q.sinceUptimeMs!) : 0)

@@ -80,6 +80,7 @@ export const goneResult: VmResult = {
   waitsForImage: '',
 }
 
+/** A quarantined VM is in quarantined[] and in no row. */
 export function quarantineResult(record: VmRecord, part: Omit<QuarantinePart, 'spec'>): VmResult {
   return {
     row: undefined,

@@ -78,6 +78,7 @@ const RecordFile = z.object({
   machine: z.string(),
 })
 
+/** JSON text of version 1; 64-bit numbers are strings in it. */
 export function encodeRecord(record: VmRecord): string {
   const { quarantine: q } = record
   const file: z.infer<typeof RecordFile> = {

@@ -31,6 +31,7 @@ export interface VmRecords {
   remove(id: string): Promise<void>
 }
 
+/** Records as files below the layout's `vms`; directories without a record file do not count. */
 export function fileRecords(layout: AgentLayout): VmRecords {
   return {
     async list() {

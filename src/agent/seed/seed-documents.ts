@@ -28,6 +28,7 @@ export function seedDocuments(input: SeedInput): Record<string, Uint8Array> {
   }
 }
 
+/** The instance id is the VM id: cloud-init runs once per VM, however often it boots. */
 export function metaData({ vmId, hostname, authorizedKeys }: SeedInput): string {
   const keys = authorizedKeys.map((key) => `  - ${JSON.stringify(key)}`)
   return [
@@ -38,6 +39,7 @@ export function metaData({ vmId, hostname, authorizedKeys }: SeedInput): string 
   ].join('\n')
 }
 
+/** Version 2; NICs are matched by MAC, so that their order in the guest does not matter. */
 export function networkConfig({ mac, networkMac }: SeedInput): string {
   return ['version: 2', 'ethernets:', ...nic('nic0', mac), ...(networkMac ? nic('nic1', networkMac) : []), ''].join(
     '\n',

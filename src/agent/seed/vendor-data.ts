@@ -43,6 +43,7 @@ export function cloudConfig({ hostKey }: SeedSsh): string {
   return `${lines.join('\n')}\n`
 }
 
+/** Files first, then what makes them count; it always ends well, so that no image is reported degraded for lack of a part. */
 export function fleetScript(ssh: SeedSsh): string {
   const dropIn = [
     ...(ssh.userCas.length > 0 ? [`TrustedUserCAKeys ${USER_CA_FILE}`] : []),

@@ -42,6 +42,7 @@ export interface QemuDeps {
 const missing = (program: string, cause: unknown) =>
   new Fault('vmm/missing', 'permanent', { detail: `${program} is not installed` }, { cause })
 
+/** QEMU as a detached process per VM, told apart by pid, start time and boot; nothing of it lives in the agent. */
 export class QemuBackend implements Backend {
   readonly name = 'qemu'
   readonly capabilities: Capabilities = { detached: true, suspend: false, liveForward: false }
@@ -49,6 +50,7 @@ export class QemuBackend implements Backend {
   readonly #monitors = new Map<string, QemuMonitor>()
   readonly #listeners = new Set<(vmId: string) => void>()
   #machine: string | undefined
+  #hasImageTool = false
 
   constructor(deps: QemuDeps) {
     this.#deps = deps
@@ -56,11 +58,7 @@ export class QemuBackend implements Backend {
 
   async preflight(signal: AbortSignal): Promise<void> {
     await this.#newestMachine(signal)
-    try {
-      await this.#deps.run('qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
-    } catch (error) {
-      throw isAbsent(error) ? missing('qemu-img', error) : error
-    }
+    if (!this.#hasImageTool) await this.#lookForImageTool(signal)
     await this.#acceleration(signal)
   }
 
@@ -127,6 +125,15 @@ export class QemuBackend implements Backend {
 
   async close(): Promise<void> {
     for (const monitor of this.#monitors.values()) monitor.close()
+  }
+
+  async #lookForImageTool(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.run('qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
+      this.#hasImageTool = true
+    } catch (error) {
+      throw isAbsent(error) ? missing('qemu-img', error) : error
+    }
   }
 
   #find(vm: VmLayout): Promise<QemuProcess | undefined> {

@@ -24,6 +24,7 @@ export interface QemuProcess {
   machine: string
 }
 
+/** Durable before it resolves: from then on the process is found again without its pidfile. */
 export async function noteProcess(vm: VmLayout, process: QemuProcess): Promise<void> {
   const { pid, startTime, bootId } = process.identity
   const note: z.infer<typeof NoteFile> = {
@@ -37,6 +38,7 @@ export async function noteProcess(vm: VmLayout, process: QemuProcess): Promise<v
   await writeDurable(vm.hypervisor, `${JSON.stringify(note)}\n`)
 }
 
+/** Only after the process is gone, else nobody finds it again; idempotent. */
 export async function forgetProcess(vm: VmLayout): Promise<void> {
   await removeTree(vm.hypervisor)
   await removeTree(vm.pidfile)

@@ -149,7 +149,20 @@ describe('the engine', () => {
     await rig.engine.dispatch()
     expect(rig.backend.calls).toHaveLength(calls)
     expect(rig.backend.guests.has(OTHER)).toBe(true)
-    expect(rig.records.of(ID)?.createAttempts).toBe(0)
+    expect(rig.records.of(ID)).toMatchObject({ createAttempts: 0, lastError: '', lastReason: '' })
+  })
+
+  it('a stop that the end of the agent cut short is no error, and is taken up again', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.deaf.add(ID)
+    await rig.send([aVm({ powerState: 'stopped' })])
+    await expect.poll(() => rig.backend.calls.at(-1)).toBe(`shutdown ${ID} 1000`)
+    await rig.engine.stop()
+    expect(rig.records.of(ID)).toMatchObject({ stopRequested: true, lastError: '' })
+    rig.backend.deaf.clear()
+    await rig.restart()
+    expect(rig.brief()).toBe('stopped/ready/')
   })
 
   it('a change is told, a tick that finds nothing new is not', async () => {
