@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { AgentSessions } from '../../../../src/agent/rpc/sessions.ts'
+import { runSyncSession } from '../../../../src/agent/rpc/sync-session.ts'
+import { silentLog } from '../../../../src/ipc/base/log.ts'
+import type { SyncRequest } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { TIMES } from '../../../../src/ipc/units.ts'
+import { attachFrame, FakeEngine, FakeIdentity, Pushed, snapshotFrame } from '../../../support/agent-wire.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const never = () => new Promise<never>(() => {})
+
+function session(engine = new FakeEngine(), facts = { host: never, metrics: async () => undefined }) {
+  const identity = new FakeIdentity()
+  const sessions = new AgentSessions(identity)
+  const self = { version: '1', digest: '', provisioner: '', hostNetworks: [], bootId: '', stateDir: '/s' }
+  const requests = new Pushed<SyncRequest>()
+  const link = new AbortController()
+  const parts = { engine, identity, sessions, facts, self, log: silentLog }
+  return { engine, sessions, requests, link, frames: runSyncSession(parts, requests, link.signal) }
+}
+
+/** Ms of fake time until the next frame. */
+async function timeTo(
+  frames: AsyncGenerator<{ message: { case: string | undefined } }>,
+): Promise<[number, string | undefined]> {
+  const began = Date.now()
+  let kind: string | undefined | null = null
+  void frames.next().then((next) => {
+    kind = next.done === true ? undefined : next.value.message.case
+  })
+  for (let i = 0; i < 1_000_000 && kind === null; i++) await vi.advanceTimersByTimeAsync(1)
+  return [Date.now() - began, kind ?? undefined]
+}
+
+describe('the heartbeat of a session', () => {
+  it('RPT-06: reports every 10 s when nothing changes', async () => {
+    const { requests, frames } = session()
+    requests.push(attachFrame())
+    await timeTo(frames)
+    expect((await timeTo(frames))[0]).toBeLessThan(5)
+    for (let i = 0; i < 3; i++) {
+      const [ms, kind] = await timeTo(frames)
+      expect(kind).toBe('report')
+      expect(Math.abs(ms - TIMES.reportMs)).toBeLessThan(5)
+    }
+  })
+
+  it('tells a change at once, and a storm of them at most every 50 ms', async () => {
+    const { engine, requests, frames } = session()
+    requests.push(attachFrame())
+    await timeTo(frames)
+    await timeTo(frames)
+    await vi.advanceTimersByTimeAsync(1_000)
+    for (let i = 0; i < 4; i++) {
+      engine.change()
+      engine.change()
+      const [ms] = await timeTo(frames)
+      expect(ms).toBeLessThanOrEqual(i === 0 ? 60 : 52)
+      if (i > 0) expect(ms).toBeGreaterThanOrEqual(49)
+    }
+  })
+
+  it('RPT-07, T14: does not wait for a snapshot that is still being taken', async () => {
+    const engine = new FakeEngine()
+    engine.accept = never
+    const { requests, frames } = session(engine)
+    requests.push(attachFrame(), snapshotFrame(1n))
+    await timeTo(frames)
+    await timeTo(frames)
+    expect(await timeTo(frames)).toEqual([expect.closeTo(TIMES.reportMs, -2), 'report'])
+  })
+
+  it('a snapshot that is not taken within 30 s ends the session as transient', async () => {
+    const engine = new FakeEngine()
+    engine.accept = never
+    const { requests, frames } = session(engine)
+    requests.push(attachFrame(), snapshotFrame(1n))
+    const began = Date.now()
+    let kind: string | undefined = ''
+    while (kind !== 'end') [, kind] = await timeTo(frames)
+    expect(Date.now() - began).toBeLessThan(TIMES.snapshotWriteMs + 6_000)
+  })
+
+  it('Hello waits at most half of what its reader waits for facts that do not come', async () => {
+    const { requests, frames } = session()
+    requests.push(attachFrame())
+    expect(await timeTo(frames)).toEqual([expect.closeTo(TIMES.attachMs / 2, -2), 'hello'])
+  })
+
+  it('SYN-11: silence instead of Attach ends in time with auth_rejected', async () => {
+    const { frames } = session()
+    expect(await timeTo(frames)).toEqual([expect.closeTo(TIMES.attachMs, -2), 'end'])
+  })
+
+  it('SYN-07, T22: the end of an older session leaves the newer one attached', async () => {
+    const { requests, frames, sessions, link } = session()
+    requests.push(attachFrame())
+    await timeTo(frames)
+    const newer = await sessions.attach(attachFrame().message.value as never)
+    link.abort()
+    await frames.return(undefined)
+    expect(sessions.current).toBe(newer)
+  })
+})
