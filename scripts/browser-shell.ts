@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -56,7 +57,7 @@ async function readyLine(control: ChildProcess): Promise<Ready> {
 }
 
 /** Resolves when the window was closed. */
-async function openWindow({ url, attached }: Ready, profile: string, stopped: Promise<number>): Promise<number> {
+async function openWindow({ url, attached }: Ready, dir: string, stopped: Promise<number>): Promise<number> {
   const browser = findBrowser(process.env)
   if ('why' in browser) {
     const { port } = new URL(url)
@@ -66,9 +67,9 @@ async function openWindow({ url, attached }: Ready, profile: string, stopped: Pr
     console.log('Ctrl-C here stops the control plane; VMs go on.')
     return never()
   }
-  const { page, remove } = await writeLaunchPage(url)
-  const child = spawn(browser.path, windowArguments(page, profile), { stdio: 'ignore', detached: true })
-  const late = setTimeout(() => void remove(), LINK_MS)
+  const page = await writeLaunchPage(dir, url)
+  const child = spawn(browser.path, windowArguments(page, dir), { stdio: 'ignore', detached: true })
+  const late = setTimeout(() => rmSync(page, { force: true }), LINK_MS)
   const since = Date.now()
   try {
     await Promise.race([once(child, 'exit'), stopped.then(() => child.kill())])
@@ -79,7 +80,7 @@ async function openWindow({ url, attached }: Ready, profile: string, stopped: Pr
     return 3
   } finally {
     clearTimeout(late)
-    await remove()
+    rmSync(page, { force: true })
   }
 }
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-describe('tiny guest', () => {
+describe('tiny guest', { timeout: 400_000 }, () => {
   it('boots in 96 MB to a root shell, takes the fleet’s seed, and keeps /data over a power-off', async () => {
     {
       await using guest = boot()

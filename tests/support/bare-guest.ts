@@ -67,7 +67,7 @@ export class BareGuest implements AsyncDisposable {
   }
 
   /** Text from `after` up to and with the match. */
-  async until(pattern: RegExp, after = 0, timeoutMs = 60_000): Promise<string> {
+  async until(pattern: RegExp, after = 0, timeoutMs = 120_000): Promise<string> {
     const deadline = AbortSignal.timeout(timeoutMs)
     for (;;) {
       const match = pattern.exec(this.#text.slice(after))
@@ -95,7 +95,7 @@ export class BareGuest implements AsyncDisposable {
   }
 
   /** Presses the power button and waits for QEMU to end by itself. */
-  async powerOff(timeoutMs = 20_000): Promise<void> {
+  async powerOff(timeoutMs = 60_000): Promise<void> {
     const gone = once(this.#child, 'exit', { signal: AbortSignal.timeout(timeoutMs) })
     const socket = connect(this.#qmp)
     for (const execute of ['qmp_capabilities', 'system_powerdown']) socket.write(JSON.stringify({ execute }))

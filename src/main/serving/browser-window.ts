@@ -39,20 +39,26 @@ export async function writeLaunchPage(dir: string, url: string): Promise<string>
   return page
 }
 
+/** A window without tabs or address bar, of a profile of its own under `dir`. */
+export function windowArguments(page: string, dir: string): string[] {
+  const quiet =
+    'no-first-run no-default-browser-check disable-background-networking disable-component-update disable-sync'
+  const args = [`--app=file://${page}`, `--user-data-dir=${join(dir, 'profile')}`, '--window-size=1400,900']
+  // Chromium refuses to start its sandbox as root.
+  const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  return [...args, ...quiet.split(' ').map((flag) => `--${flag}`), ...sandbox]
+}
+
 /** Opens an app window of a profile of its own under `dir` and returns at once; the window outlives this process. Undefined, or why not. */
 export async function openBrowserWindow(url: string, dir: string, env: Env): Promise<string | undefined> {
   const browser = findBrowser(env)
   if ('why' in browser) return browser.why
   const page = await writeLaunchPage(dir, url)
-  const args = [
-    `--app=file://${page}`,
-    `--user-data-dir=${join(dir, 'profile')}`,
-    '--no-first-run',
-    '--no-default-browser-check',
-  ]
-  // Chromium refuses to start its sandbox as root.
-  if (process.getuid?.() === 0) args.push('--no-sandbox')
-  const child = spawn(browser.path, args, { detached: true, stdio: 'ignore', env: env as NodeJS.ProcessEnv })
+  const child = spawn(browser.path, windowArguments(page, dir), {
+    detached: true,
+    stdio: 'ignore',
+    env: env as NodeJS.ProcessEnv,
+  })
   const failed = await new Promise<string | undefined>((resolve) => {
     child.once('spawn', () => resolve(undefined))
     child.once('error', (error) => resolve(`${browser.path} did not start (${error.message}).`))
