@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findFault } from '../../../src/ipc/faults.ts'
 import { upload } from '../../../src/main/control/hosts/ssh/upload.ts'
 import { type FakeAgent, startFakeAgent, writeBridge } from '../../support/fake-agent.ts'
@@ -12,7 +12,10 @@ import { forever, openLab, signIn, targetOf } from '../../support/ssh-login.ts'
 const NOTICED_MS = 15_000
 const LOAD_BYTES = 24 * 1024 * 1024
 
-describe.skipIf(privateSshdImpossible() !== undefined)('a link over a real sshd', () => {
+const impossible = privateSshdImpossible()
+
+describe('a link over a real sshd', () => {
+  beforeEach((test) => test.skip(impossible !== undefined, impossible))
   const cleanup: (() => unknown)[] = []
   afterEach(async () => {
     for (const step of cleanup.splice(0).reverse()) await step()

@@ -96,7 +96,9 @@ describe('the agent for a host', () => {
     ['no gunzip', { hasGunzip: false }, 'gunzip'],
   ])('does not exist for %s, which is named', (_, over, word) => {
     expect(() => executableFor(look(over), 'rack1', ['x86_64'])).toThrow(word)
-    expect(() => executableFor(look(over), 'rack1', ['x86_64'])).toThrow(expect.objectContaining({ code: 'host/unsupported' }))
+    expect(() => executableFor(look(over), 'rack1', ['x86_64'])).toThrow(
+      expect.objectContaining({ code: 'host/unsupported' }),
+    )
   })
 
   it('is installed by root, by sudo where it is asked for, else for the login alone', () => {
