@@ -49,12 +49,17 @@ export function cutUtf8(reason: string, max = 120): string {
   return text.decode(bytes.subarray(0, end))
 }
 
+/** One binary message; does not check the bounds of the payload. */
 export function encodeConsoleFrame(frame: ConsoleFrame): Uint8Array<ArrayBuffer> {
   const payload = payloadOf(frame)
-  const out = new Uint8Array(5 + payload.length)
-  out[0] = TYPES.indexOf(frame.type) + 1
-  new DataView(out.buffer).setUint32(1, frame.id)
-  out.set(payload, 5)
+  // Console bytes are copied once: at full speed the copies are what costs.
+  const head = frame.type === 'data' ? 13 : 5
+  const out = new Uint8Array(head + payload.length)
+  const view = new DataView(out.buffer)
+  view.setUint8(0, TYPES.indexOf(frame.type) + 1)
+  view.setUint32(1, frame.id)
+  if (frame.type === 'data') view.setBigUint64(5, frame.offset)
+  out.set(payload, head)
   return out
 }
 
@@ -68,14 +73,9 @@ function payloadOf(frame: ConsoleFrame): Uint8Array {
       const { start, end, head, title } = frame
       return utf8.encode(JSON.stringify({ start: `${start}`, end: `${end}`, head: `${head}`, title }))
     }
-    case 'data': {
-      const out = new Uint8Array(8 + frame.bytes.length)
-      new DataView(out.buffer).setBigUint64(0, frame.offset)
-      out.set(frame.bytes, 8)
-      return out
-    }
     case 'ack':
       return offsets(frame.offset)
+    case 'data':
     case 'input':
       return frame.bytes
     case 'take-keyboard':

@@ -36,6 +36,7 @@ export function connectCodeOf(fault: Fault): Code {
   }
 }
 
+/** Everything but `cause`, which stays local. */
 export function faultToMessage(fault: Fault): FaultMessage {
   const { retryAfterMs, ...data } = fault.toData()
   return create(FaultSchema, {

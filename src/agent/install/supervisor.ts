@@ -20,7 +20,6 @@ export function systemdUnit(command: ServiceCommand, kind: 'system' | 'user'): s
   const exec = [command.executable, 'serve', ...argsOf(command)].map(unitWord).join(' ')
   return `[Unit]
 Description=Eitri agent
-Documentation=man:eitri-agent(8)
 ${kind === 'system' ? 'After=network.target local-fs.target\n' : ''}StartLimitIntervalSec=0
 
 [Service]

@@ -117,7 +117,7 @@ function trackSessions(server: Http2Server, { pingMs, log }: RpcServerOptions): 
     }
     open.add(session)
     session.setLocalWindowSize(SESSION_WINDOW_BYTES)
-    session.on('error', (error) => log.info('rpc.session-lost', { error: error.message }))
+    session.on('error', () => {})
     session.once('close', () => open.delete(session))
     const socket = session.socket
     watchSession(session, () => socket.bytesRead, pingMs)
