@@ -69,7 +69,12 @@ export class FakeConsoleAgent {
       createConnection: () => net.connect(path),
     } as http2.ClientSessionOptions)
     this.#manager = manager
-    const transport = createConnectTransport({ httpVersion: '2', baseUrl: 'http://agent', sessionManager: manager })
+    const transport = createConnectTransport({
+      httpVersion: '2',
+      baseUrl: 'http://agent',
+      sessionManager: manager,
+      acceptCompression: [],
+    })
     return {
       hostId,
       sessionId,
