@@ -9,6 +9,7 @@ import type { Ports } from '../control/ports.ts'
 import { openBrowserWindow } from './browser-window.ts'
 import { takeDataLock } from './data-lock.ts'
 import { launchLink, socketAnswers } from './running.ts'
+import { watchWake } from './wake-watch.ts'
 
 /** A stop that takes longer is cut short, ms. */
 const STOP_MS = 5_000
@@ -77,6 +78,11 @@ export async function serveControl(options: ServeOptions, io: CliIo, signal: Abo
   process.on('unhandledRejection', crash)
   try {
     const url = options.port === undefined ? undefined : await control.browserLink(options.port)
+    const woke = (sleptMs: number) => {
+      ports.log.info('computer woke', { sleptMs })
+      control.wake()
+    }
+    void watchWake(ports.clock, woke, signal)
     await ready(options, io, { attached: false, pid: process.pid, dataDir: ports.paths.dataDir, url })
     await aborted(signal)
   } finally {
