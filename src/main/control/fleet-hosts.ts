@@ -45,7 +45,8 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
   const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
   const pushes = new ImagePush({ images: paths.images, connectorOf: connector, sessions: registry, clock, log })
-  const applier = new ReportApplier({ registry, hosts, vms, images, push: pushes, clock, log })
+  const transaction = <T>(work: () => T): T => stores.db.transaction(work)
+  const applier = new ReportApplier({ registry, hosts, vms, images, push: pushes, transaction, clock, log })
   const session = { hosts, vms, registry, hub, applier, clock, log, fleetId, controllerName, version }
   const links = new HostLinks({
     connectorOf: connector,
@@ -58,7 +59,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   const onboarding = {
     hosts,
     hostKeys,
-    transaction: <T>(work: () => T) => stores.db.transaction(work),
+    transaction,
     links,
     secrets,
     ...{ clock, log, paths, env, platform, arch },

@@ -47,7 +47,11 @@ export class FleetFeed {
   readonly #clock: Clock
   readonly #watchers = new Set<Watcher>()
   readonly #hosts = new Shown<Host>(HostSchema, (host) => ({ ...host, lastSeenAgeMs: undefined }))
-  readonly #vms = new Shown<Vm>(VmSchema, (vm) => ({ ...vm, asOf: undefined }))
+  readonly #vms = new Shown<Vm>(
+    VmSchema,
+    (vm) => ({ ...vm, asOf: undefined }),
+    (vm) => vm.hostId,
+  )
   readonly #images = new Shown<Image>(ImageSchema, (image) => image)
   readonly #tasks = new Shown<Task>(TaskSchema, (task) => task)
   readonly #dirty = new Dirty()
@@ -206,9 +210,8 @@ export class FleetFeed {
   #takeVmsOf(hostId: string, delta: FleetDelta): void {
     const now = new Map(this.#view.vmsOf(hostId).map((vm) => [vm.id, vm]))
     for (const [id, vm] of now) this.#vms.put(id, vm, delta.vms, delta.removedVmIds)
-    for (const vm of this.#vms.values()) {
-      if (vm.hostId !== hostId || now.has(vm.id) || this.#dirty.vms.has(vm.id)) continue
-      this.#vms.put(vm.id, undefined, delta.vms, delta.removedVmIds)
+    for (const id of this.#vms.idsIn(hostId)) {
+      if (!now.has(id)) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
     }
   }
 }

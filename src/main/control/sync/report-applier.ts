@@ -33,6 +33,8 @@ export interface ApplierDeps {
   vms: ApplierVms
   images: { setSize(sha256: string, sizeBytes: number): void }
   push: { want(hostId: string, wanted: WantedImage[]): void }
+  /** All or nothing, one write to disk. */
+  transaction<T>(work: () => T): T
   clock: Clock
   log: Log
 }
@@ -58,10 +60,7 @@ export class ReportApplier {
     const host = hosts.find(hostId)
     if (!host) throw new Fault('host/not-found', 'permanent', { host: hostId })
     if (!registry.reported(session, report, { date: new Date(clock.now()), monotonic: clock.monotonic() })) return
-    for (const row of report.vms)
-      this.#guard('report.host-key', hostId, row.vmId, () => this.#applyHostKey(hostId, row))
-    for (const row of report.vms) this.#guard('report.vm', hostId, row.vmId, () => this.#applyVm(hostId, row))
-    this.#guard('report.host', hostId, '', () => this.#applyHost(hostId, report))
+    this.#guard('report.not-stored', hostId, '', () => this.#store(hostId, report))
     this.#checkEpoch(host, report)
     this.#guard('report.destroyed', hostId, '', () => this.#reap(hostId, report.destroyed))
     push.want(hostId, report.wantedImages)
@@ -71,6 +70,25 @@ export class ReportApplier {
   forgetHost(hostId: string, vmIds: readonly string[]): void {
     this.#told.forget(hostId)
     for (const id of vmIds) this.#forgetVm(id)
+  }
+
+  /** One commit for the whole report; a commit that fails leaves nothing remembered as written. */
+  #store(hostId: string, report: Report): void {
+    try {
+      this.#deps.transaction(() => {
+        for (const row of report.vms)
+          this.#guard('report.host-key', hostId, row.vmId, () => this.#applyHostKey(hostId, row))
+        for (const row of report.vms) this.#guard('report.vm', hostId, row.vmId, () => this.#applyVm(hostId, row))
+        this.#guard('report.host', hostId, '', () => this.#applyHost(hostId, report))
+      })
+    } catch (error) {
+      this.forgetHost(
+        hostId,
+        report.vms.map((row) => row.vmId),
+      )
+      for (const image of report.images) this.#sizes.forget(image.sha256)
+      throw error
+    }
   }
 
   #applyHostKey(hostId: string, row: ReportedVm): void {

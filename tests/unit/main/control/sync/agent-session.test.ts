@@ -35,6 +35,7 @@ function aControlPlane(pinned = '') {
     ...stores,
     registry,
     push: { want: (_, images) => wanted.push(...images.map((i) => i.sha256)) },
+    transaction: (work) => stores.db.transaction(work),
     clock,
     log: silentLog,
   })

@@ -18,6 +18,7 @@ function anApplier() {
   const writes: string[] = []
   const logged: { event: string; fields: LogFields | undefined }[] = []
   let failing: Fault | undefined
+  let failingCommit: Fault | undefined
   const counted = {
     find: (id: string) => stores.vms.find(id),
     setStatus: (...args: Parameters<typeof stores.vms.setStatus>) => {
@@ -49,6 +50,11 @@ function anApplier() {
       vms: counted,
       images: stores.images,
       push: { want() {} },
+      transaction: (work) => {
+        const result = stores.db.transaction(work)
+        if (failingCommit) throw failingCommit
+        return result
+      },
       clock: new ManualClock(),
       log: { info: log, warn: log, error: log },
     })
@@ -65,6 +71,9 @@ function anApplier() {
     apply: (report: Report, as = session) => applier.apply(as, create(ReportSchema, report)),
     restart: () => {
       applier = make()
+    },
+    failCommits: (fault: Fault | undefined) => {
+      failingCommit = fault
     },
     failWrites: (fault: Fault | undefined) => {
       failing = fault
@@ -116,6 +125,31 @@ describe('report applier', () => {
     failWrites(undefined)
     apply({ vms: [ready(vm.id)] })
     expect(vms.find(vm.id)?.status).toBe('ready')
+  })
+
+  it('TRK-04: what a failed commit lost is written again by the next report', () => {
+    const { vms, host, writes, logged, apply, failCommits } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    const report: Report = {
+      vms: [ready(vm.id, { networkIp: '192.0.2.7', hostPublicKey: 'ssh-ed25519 AAAA' })],
+      guestCidr: '10.77.0.0/24',
+    }
+    failCommits(new Fault('store/unavailable', 'transient', { detail: 'disk full' }))
+    apply(report)
+    expect(logged.map((l) => l.event)).toContain('report.not-stored')
+    failCommits(undefined)
+    writes.length = 0
+    apply(report)
+    expect(writes).toEqual(expect.arrayContaining(['network-ip', 'host-key', 'told']))
+  })
+
+  it('one report is one commit', () => {
+    const { vms, host, db, apply } = anApplier()
+    const rows = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    let commits = 0
+    db.onCommit(() => commits++)
+    apply({ vms: rows.map((vm) => ready(vm.id)), guestCidr: '10.77.0.0/24' })
+    expect(commits).toBe(1)
   })
 
   it('T28: an unusable address does not stand in the way of a later good one', () => {
