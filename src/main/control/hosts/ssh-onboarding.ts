@@ -238,7 +238,8 @@ class SshOnboarding {
   }
 
   #artefact(artefacts: Artefacts, look: HostLook): Artefact {
-    const machines = ['x86_64', 'aarch64'].filter((machine) => artefacts.find('executable', machine))
+    // x86_64 is always meant to be there: not being built is a fault of this side.
+    const machines = ['x86_64', ...(artefacts.find('executable', 'aarch64') ? ['aarch64'] : [])]
     return artefacts.get(executableFor(look, this.#way.name, machines), look.machine)
   }
 
