@@ -25,8 +25,13 @@ export class AppPage {
     })
   }
 
-  button(name: string | RegExp) {
-    return this.page.getByRole('button', { name })
+  button(name: string | RegExp, exact = false) {
+    return this.page.getByRole('button', { name, exact })
+  }
+
+  /** A state word in the head of the page. */
+  state(word: string) {
+    return this.page.locator('header').getByText(word, { exact: true })
   }
 
   link(name: string | RegExp) {
