@@ -129,6 +129,17 @@ describe('the Sync session of an agent', () => {
     expect((await link.client.getStatus({})).attached).toBe(false)
   })
 
+  it('COMPAT-01: frames of a newer control plane are passed over, a second Attach is not', async () => {
+    await using rig = await wireRig()
+    using link = wireClient(rig.socketPath)
+    const { sync } = await attached(link.client)
+    sync.requests.push(create(SyncRequestSchema), snapshotFrame(2n))
+    await sync.until('report', (report) => report.lastSeenEpoch === 2n)
+    sync.requests.push(attachFrame())
+    const error = await sync.until('end').catch((e: unknown) => e)
+    expect(fromConnectError(error).params['problem']).toBe('attach after Attach')
+  })
+
   it('a snapshot without a state ends only that stream, with words', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)

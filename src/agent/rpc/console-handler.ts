@@ -76,7 +76,7 @@ async function takeRequests(
         throw new Fault('input/too-large', 'permanent', { message: `console input of ${data.length} bytes` })
       const refusal = data.length === 0 ? undefined : await type(data)
       if (refusal !== undefined) viewer.refuse(refusal)
-    } else throw malformed(`${message.case ?? 'an empty frame'} after ConsoleOpen`)
+    } else if (message.case !== undefined) throw malformed(`${message.case} after ConsoleOpen`)
   }
 }
 

@@ -132,7 +132,9 @@ class SyncSession {
       const next = await incoming.next()
       if (next.done === true || this.#session.signal.aborted) return
       const { message } = next.value
-      if (message.case !== 'snapshot') throw malformed(`${message.case ?? 'an empty frame'} after Attach`)
+      // A frame this build does not know decodes as empty: a newer control plane may say more than we understand.
+      if (message.case === undefined) continue
+      if (message.case !== 'snapshot') throw malformed(`${message.case} after Attach`)
       await this.#take(message.value)
     }
   }
