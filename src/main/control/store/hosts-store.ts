@@ -152,6 +152,14 @@ export class HostsStore {
     this.#db.run('UPDATE hosts SET last_seen_at = $at WHERE id = $id', { id, at: at.toISOString() })
   }
 
+  /** A row that never sent its host anything begins above what the agent saw in an earlier life in this fleet. */
+  startAbove(id: string, lastSeenEpoch: bigint): void {
+    this.#db.run('UPDATE hosts SET epoch = $seen + 1 WHERE id = $id AND sent_epoch = 0 AND epoch <= $seen', {
+      id,
+      seen: lastSeenEpoch,
+    })
+  }
+
   /** The epoch to send this content under: raised when the same epoch was already sent with other content. */
   stampSnapshot(id: string, digest: string): bigint {
     return this.#db.transaction(() => {

@@ -124,6 +124,7 @@ class AgentSession {
     const fault = judgeHello(hello, this.#nonce, pinned, connection.hostKeyFingerprint)
     if (fault) throw fault
     hosts.setTold(this.#host.id, toldByHello(hello))
+    hosts.startAbove(this.#host.id, hello.lastSeenEpoch)
     const older = registry.active(this.#host.id)
     this.#active = { hostId: this.#host.id, sessionId: hello.sessionId, connection, hello }
     registry.sessionStarted(this.#active)

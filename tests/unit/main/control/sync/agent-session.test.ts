@@ -145,6 +145,27 @@ describe('agent session', () => {
     expect(agent.attaches[0]?.takeOver).toBe(true)
   })
 
+  it('FEN-01: a host that was removed and added again is not fenced by what its agent saw before', async () => {
+    const { vms, host, run, attached } = aControlPlane()
+    agent.hello = { lastSeenEpoch: 40n }
+    run()
+    await attached()
+    expect(agent.snapshots[0]?.epoch).toBe(41n)
+    vms.create(aVm(host.id))
+    await until(() => agent.snapshots.length > 1)
+    expect(agent.snapshots[1]?.epoch).toBe(42n)
+  })
+
+  it('FEN-03: an agent that saw more than a store that already spoke to it keeps its fence', async () => {
+    const { hosts, host, run, attached } = aControlPlane()
+    const { epoch } = hosts.get(host.id)
+    hosts.stampSnapshot(host.id, 'sent before')
+    agent.hello = { lastSeenEpoch: 40n }
+    run()
+    await attached()
+    expect(agent.snapshots[0]?.epoch).toBe(epoch + 1n)
+  })
+
   it('T22: a second session takes over, the first is closed as superseded and its end changes nothing', async () => {
     const { host, registry, run, attached } = aControlPlane()
     const first = run()
