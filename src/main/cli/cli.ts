@@ -76,7 +76,7 @@ function usageLine(error: CommanderError): string {
   if (error.code === 'commander.help') return 'A command is missing. Nothing was changed. See "eitri --help".'
   const what = printable(error.message.replace(/^error: /, ''))
   const hint =
-    error.code === 'commander.unknownOption'
+    error.code === 'commander.unknownOption' && /'-[^-]/.test(what)
       ? ' A name cannot start with a hyphen: use lower-case letters, digits and hyphens.'
       : ''
   return `${what.charAt(0).toUpperCase()}${what.slice(1)}${/[.!?]$/.test(what) ? '' : '.'}${hint} Nothing was changed. See "eitri --help".`

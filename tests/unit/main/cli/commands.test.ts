@@ -126,6 +126,15 @@ describe('a command line that is wrong', () => {
     )
   })
 
+  it('says of a short unknown option that a name cannot look like one, and only of that', async () => {
+    expect((await eitri('vm', 'create', '-rf')).err).toMatch(
+      /^Unknown option '-rf'\. A name cannot start with a hyphen/,
+    )
+    expect((await eitri('vm', 'list', '--colour')).err).toBe(
+      'Unknown option \'--colour\'. Nothing was changed. See "eitri --help".\n',
+    )
+  })
+
   it('never shows a password', async () => {
     const { io, code } = start(['host', 'add', 'a', '--ssh', 'b', '--password-stdin'])
     io.stdin.end(`${'s3cret'.repeat(400)}\n`)
