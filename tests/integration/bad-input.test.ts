@@ -127,7 +127,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('bad input', { timeout: 60_00
 
     beforeAll(async () => {
       await addHost(desktop, host)
-      await desktop.must(['image', 'build-tiny'], { timeoutMs: 60_000 })
+      await desktop.buildTiny()
       server = http.createServer((_, response) => response.end('not what the digest says'))
       server.listen(0, host.gateway)
       await once(server, 'listening')

@@ -27,7 +27,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('an SSH link with a VM behind
     host = await startSshHost({ name: 'rack1', variant: 'rekey' })
     desktop = await new Desktop().start()
     await addHost(desktop, host)
-    await desktop.must(['image', 'build-tiny'], { timeoutMs: 60_000 })
+    await desktop.buildTiny()
     await desktop.must(['vm', 'create', 'web1', '--wait', 'ready'], { timeoutMs: 60_000 })
     viewer = new ConsoleViewer(() => desktop.apiSocket, 'web1')
     await viewer.waitFor('web1:~# ', 60_000)

@@ -4,7 +4,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { startTimeOf } from './host-slots.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { exclusively, startTimeOf } from './exclusive.ts'
 import { type ProgramResult, runProgram } from './run-program.ts'
 
 export const REPO = path.resolve(import.meta.dirname, '../..')
@@ -13,6 +14,7 @@ const PACKAGES = path.join(REPO, 'out/test-packages')
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 10_000
 const CLI_TIMEOUT_MS = 60_000
+const BUILD_TIMEOUT_MS = 90_000
 const LOG_TAIL_BYTES = 8192
 
 export interface CliResult extends ProgramResult {
@@ -76,7 +78,8 @@ export class Desktop implements AsyncDisposable {
   async start(): Promise<this> {
     const args = [path.join(REPO, 'dist/main/serve.mjs'), '--data-dir', this.dataDir, '--listen', this.#listen]
     const log = fs.openSync(this.logFile, 'a')
-    const child = spawn(process.execPath, [...args, '--ready-json'], {
+    // The control plane must not outlive a test that crashes.
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, ...args, '--ready-json'], {
       env: this.env,
       cwd: this.#dir,
       stdio: ['ignore', 'pipe', log],
@@ -147,10 +150,15 @@ export class Desktop implements AsyncDisposable {
     throw new Error(`eitri ${args.join(' ')} ${how}: ${result.stderr}\n${this.logTail()}`)
   }
 
+  /** `image build-tiny`, one at a time: the downloaded packages are shared. Answers the image. */
+  buildTiny(): Promise<any> {
+    return exclusively(`${PACKAGES}.lock`, () => this.must(['image', 'build-tiny'], { timeoutMs: BUILD_TIMEOUT_MS }))
+  }
+
   /** Stops the control plane and what it started on this side, and removes the folders. */
   async close(): Promise<void> {
     await this.stop().catch(() => {})
-    for (const { pid, startTime } of this.processes()) if (startTimeOf(pid) === startTime) kill(pid)
+    await endProcessesUnder(this.#dir)
     fs.rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 })
   }
 
@@ -162,8 +170,7 @@ export class Desktop implements AsyncDisposable {
 
   /** Processes whose command line or directory lies in these folders. */
   processes(): { pid: number; startTime: string; argv: string[] }[] {
-    const pids = fs.readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
-    return pids.flatMap((entry) => processUnder(this.#dir, Number(entry)))
+    return processesUnder(this.#dir)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -176,10 +183,25 @@ export class Desktop implements AsyncDisposable {
   }
 }
 
+/** Ends every process whose command line or directory lies in a folder a test made. */
+export async function endProcessesUnder(dir: string): Promise<void> {
+  const deadline = Date.now() + STOP_TIMEOUT_MS
+  for (let left = processesUnder(dir); left.length > 0; left = processesUnder(dir)) {
+    if (Date.now() > deadline) throw new Error(`still there: ${left.map((p) => p.argv.join(' ')).join('; ')}`)
+    for (const { pid, startTime } of left) if (startTimeOf(pid) === startTime) kill(pid)
+    await delay(20)
+  }
+}
+
 function kill(pid: number) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {}
+}
+
+function processesUnder(dir: string) {
+  const pids = fs.readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
+  return pids.flatMap((entry) => processUnder(dir, Number(entry)))
 }
 
 function processUnder(dir: string, pid: number) {

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { claim, isAlive, markOf, type ProcessMark } from './exclusive.ts'
 
 const SLOT_COUNT = 4096
 const SLOTS_DIR = path.join(os.tmpdir(), 'eitri-test-hosts')
@@ -21,24 +22,6 @@ interface SlotRecord {
   dir?: string
 }
 
-interface ProcessMark {
-  pid: number
-  startTime: string
-}
-
-/** Start time of a process in clock ticks since boot: with the pid, an identity. Undefined = no such process. */
-export function startTimeOf(pid: number): string | undefined {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return undefined
-  }
-}
-
-const alive = (mark: ProcessMark) => startTimeOf(mark.pid) === mark.startTime
-const markOf = (pid: number): ProcessMark => ({ pid, startTime: startTimeOf(pid) ?? '' })
-
 /** Takes the first free slot; slots of dead owners are reaped first, their hosts ended. */
 export function takeSlot(): HostSlot {
   fs.mkdirSync(SLOTS_DIR, { recursive: true })
@@ -46,12 +29,7 @@ export function takeSlot(): HostSlot {
   const record: SlotRecord = { owner: markOf(process.pid) }
   for (let n = 1; n < SLOT_COUNT; n++) {
     const file = path.join(SLOTS_DIR, `${n}.json`)
-    try {
-      fs.writeFileSync(file, JSON.stringify(record), { flag: 'wx' })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
-      throw error
-    }
+    if (!claim(file, record)) continue
     const at = (offset: number) => `10.77.${(n * 4) >> 8}.${((n * 4) & 255) + offset}`
     return {
       gateway: at(1),
@@ -69,8 +47,8 @@ export function reapSlots(): void {
   for (const entry of fs.readdirSync(SLOTS_DIR)) {
     const file = path.join(SLOTS_DIR, entry)
     const record = readRecord(file)
-    if (!record || alive(record.owner)) continue
-    if (record.host && alive(record.host)) process.kill(record.host.pid, 'SIGKILL')
+    if (!record || isAlive(record.owner)) continue
+    if (record.host && isAlive(record.host)) process.kill(record.host.pid, 'SIGKILL')
     if (record.dir) fs.rmSync(record.dir, { recursive: true, force: true })
     fs.rmSync(file, { force: true })
   }

@@ -96,7 +96,7 @@ export function journey(title: string, way: Way): void {
     step(
       'builds the tiny image',
       async () => {
-        const image = await desktop.must(['image', 'build-tiny'], { timeoutMs: ADD_TIMEOUT_MS })
+        const image = await desktop.buildTiny()
         expect(image).toMatchObject({ name: 'tiny', kind: 'kernel', is_default: true })
         before = takeCensus(places)
       },

@@ -5,7 +5,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { type HostSlot, startTimeOf, takeSlot } from './host-slots.ts'
+import { startTimeOf } from './exclusive.ts'
+import { type HostSlot, takeSlot } from './host-slots.ts'
 import { mustRun, type ProgramOptions, type ProgramResult, runProgram } from './run-program.ts'
 
 const REPO = path.resolve(import.meta.dirname, '../..')
