@@ -14,6 +14,10 @@ function isTaken(event: KeyboardEvent): boolean {
   return target?.closest(TYPING) != null || document.querySelector('[role=dialog], [role=alertdialog]') !== null
 }
 
+/** A terminal has its own keys and hands the rest to the guest. */
+const isInTerminal = (event: KeyboardEvent) =>
+  event.target instanceof Element && event.target.closest('.xterm') !== null
+
 /** `mod+k` for Ctrl or ⌘, the bare key otherwise. */
 function nameOf(event: KeyboardEvent): string {
   const mod = event.ctrlKey || event.metaKey
@@ -29,7 +33,7 @@ export function useKeys(map: KeyMap): void {
   })
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return
+      if (event.defaultPrevented || event.isComposing || isInTerminal(event)) return
       const name = nameOf(event)
       const plain = event.key.length === 1 && !name.startsWith('mod+') && !name.startsWith('alt+')
       if (plain && (isTaken(event) || !usePreferences.getState().singleKeys)) return

@@ -40,7 +40,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     'mod+k': () => setPalette(true),
     f6: () => moveRegion(1),
     'shift+f6': () => moveRegion(-1),
-    escape: () => !document.querySelector('[role=dialog]') && back(route),
+    escape: () => back(route),
   })
   return (
     <div className="flex h-full flex-col">
@@ -58,9 +58,13 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   )
 }
 
+/** One layer back: out of a field first, and never out of a form that is being typed. */
 function back(route: Route): void {
-  if (route.page === 'vm' || route.page === 'create-vm') go({ page: 'vms', filter: '' })
-  if (route.page === 'host' || route.page === 'add-host') go({ page: 'hosts', filter: '' })
+  if (document.querySelector('[role=dialog], [role=menu]')) return
+  const at = document.activeElement
+  if (at instanceof HTMLElement && at.matches('input, textarea, select')) at.blur()
+  else if (route.page === 'vm') go({ page: 'vms', filter: '' })
+  else if (route.page === 'host') go({ page: 'hosts', filter: '' })
 }
 
 /** The focus to the next part of the window: rail, page, task strip. */

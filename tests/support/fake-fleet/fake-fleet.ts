@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampNow } from '@bufbuild/protobuf/wkt'
-import type { ConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
 import { Fault } from '../../../src/ipc/faults.ts'
 import { type AuditEntry, AuditService } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
@@ -45,7 +45,8 @@ export class FakeFleet {
   onAddHost: (name: string) => Task = (name) => aTask({ subject: name })
   #state: FleetState
   #revision = 1n
-  readonly #watchers = new Set<(message: WatchFleetResponse) => void>()
+  #down = false
+  readonly #watchers = new Set<(message: WatchFleetResponse | undefined) => void>()
 
   constructor(state: FleetState) {
     this.#state = state
@@ -59,6 +60,12 @@ export class FakeFleet {
     const vm = this.#state.vms.find((v) => v.id === ref || v.name === ref)
     if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
     return vm
+  }
+
+  /** Ends every stream and answers no new one, as a control plane that died. */
+  goDown(): void {
+    this.#down = true
+    for (const send of this.#watchers) send(undefined)
   }
 
   /** Changes rows and tells every watcher. */
@@ -77,11 +84,11 @@ export class FakeFleet {
   }
 
   async *watch(signal: AbortSignal): AsyncGenerator<WatchFleetResponse> {
-    const queue: WatchFleetResponse[] = [
+    const queue: (WatchFleetResponse | undefined)[] = [
       create(WatchFleetResponseSchema, { revision: this.#revision, message: { case: 'state', value: this.#state } }),
     ]
     let wake: () => void = () => undefined
-    const send = (message: WatchFleetResponse) => {
+    const send = (message: WatchFleetResponse | undefined) => {
       queue.push(message)
       wake()
     }
@@ -89,6 +96,7 @@ export class FakeFleet {
     signal.addEventListener('abort', () => wake())
     try {
       while (!signal.aborted) {
+        if (this.#down) throw new ConnectError('down', Code.Unavailable)
         const next = queue.shift()
         if (next) yield next
         else

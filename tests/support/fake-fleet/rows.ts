@@ -60,7 +60,7 @@ export function aHost(changes: MessageInitShape<typeof HostSchema> = {}) {
     link: 'connected',
     agentVersion: '0.1.0',
     backend: 'qemu',
-    vmmVersion: '7.2.11',
+    vmmVersion: 'QEMU emulator version 7.2.22',
     acceleration: 'kvm',
     os: 'Debian 12',
     arch: 'x86_64',

@@ -333,6 +333,17 @@ export const SHOTS: Shot[] = [
       await page.getByText('text kept').waitFor()
     },
   },
+  {
+    name: '56-feed-lost',
+    path: '/vms',
+    scene: busyScene,
+    act: async (page, fleet) => {
+      await page.getByRole('heading', { name: 'VMs' }).waitFor()
+      fleet.goDown()
+      await page.getByText('has not answered since').waitFor()
+    },
+  },
+  { name: '33-create-no-image', path: '/vms/new', scene: (now) => Object.assign(busyScene(now), { images: [] }) },
   { name: '60-images', path: '/images', scene: busyScene },
   { name: '61-images-empty', path: '/images', scene: emptyScene, dark: true },
   {

@@ -1,5 +1,6 @@
 import { printable } from '../../../ipc/fault-text.ts'
 import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { isSha256 } from '../../../ipc/names.ts'
 
 const VERBS: Record<string, string> = {
   create: 'created',
@@ -9,12 +10,12 @@ const VERBS: Record<string, string> = {
   delete: 'moved to quarantine',
   undelete: 'brought back',
   purge: 'destroyed',
-  reap: 'destroyed at the end of its quarantine',
+  reap: 'removed from its host',
   add: 'added',
   remove: 'removed',
   reconnect: 'dialled by hand',
   sign_in: 'signed in to',
-  set_default: 'made the default',
+  default: 'made the default',
   build: 'built',
   rename: 'renamed',
 }
@@ -42,7 +43,7 @@ export function auditSentence(
   const more = Object.entries(d)
     .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '')
     .slice(0, MAX_DETAILS)
-    .map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
+    .map(([key, value]) => `${key.replaceAll('_', ' ')} ${isSha256(value) ? value.slice(0, 12) : value}`)
   if (noun === 'vm' && about.host) more.unshift(`on ${about.host}`)
   return { text: printable(text), more: printable(more.join(', ')) }
 }

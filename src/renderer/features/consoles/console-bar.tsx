@@ -1,7 +1,7 @@
 import { ClipboardCopy, Keyboard, MoreHorizontal, RotateCcw, Search, SquareTerminal } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
-import { IconButton } from '../../ui/button.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import type { ConsoleState } from './console-session.ts'
 
@@ -9,7 +9,7 @@ const LINK: Record<ConsoleState['link'], { word: string; className: string }> = 
   opening: { word: 'Opening', className: 'text-info' },
   live: { word: 'Live', className: 'text-good' },
   reconnecting: { word: 'Reconnecting, text kept', className: 'text-warn' },
-  stopped: { word: 'The VM is off; this goes on when it starts', className: 'text-quiet' },
+  stopped: { word: 'Off: goes on when the VM starts', className: 'text-quiet' },
   lost: { word: 'Eitri is not answering, text kept', className: 'text-warn' },
   closed: { word: 'Closed, text kept', className: 'text-bad' },
 }
@@ -21,9 +21,11 @@ interface BarProps {
   onCopyText: () => void
   onReset: () => void
   onTakeKeyboard: () => void
+  /** Only for a console that was closed for good. */
+  onOpenAgain: () => void
 }
 
-export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeyboard }: BarProps) {
+export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeyboard, onOpenAgain }: BarProps) {
   const link = LINK[state.link]
   const screenReader = usePreferences((p) => p.screenReader)
   const others = state.link === 'live' && !state.keyboard
@@ -43,14 +45,15 @@ export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeybo
       </span>
       <div className="ml-auto flex items-center gap-1">
         {others && (
-          <button
-            type="button"
-            onClick={onTakeKeyboard}
-            className="flex h-6 items-center gap-1.5 rounded-md border border-line-strong px-2 text-xs hover:bg-hover"
-          >
+          <Button size="small" onClick={onTakeKeyboard}>
             <Keyboard size={13} aria-hidden />
             Take keyboard
-          </button>
+          </Button>
+        )}
+        {state.link === 'closed' && (
+          <Button size="small" onClick={onOpenAgain}>
+            Open again
+          </Button>
         )}
         <IconButton label="Find in the console" onClick={onFind}>
           <Search size={14} aria-hidden />

@@ -12,7 +12,8 @@ import { terminalText } from './terminal.ts'
 
 /** The serial console of one VM, as large as its place. */
 export function ConsoleView({ vm }: { vm: Vm }) {
-  const console = useConsole(vm.id)
+  const [generation, setGeneration] = useState(0)
+  const console = useConsole(vm.id, generation)
   const [finding, setFinding] = useState(false)
   const [pasting, setPasting] = useState<string>()
   const state = useSyncExternalStore(
@@ -74,6 +75,7 @@ export function ConsoleView({ vm }: { vm: Vm }) {
         }
         onReset={() => terminal.reset()}
         onTakeKeyboard={() => console.session.takeKeyboard()}
+        onOpenAgain={() => setGeneration((n) => n + 1)}
       />
       {finding && (
         <ConsoleFind
@@ -115,9 +117,10 @@ export function ConsoleView({ vm }: { vm: Vm }) {
   )
 }
 
-/** Made after the first paint of its screen, so that two mounts of a strict development build share one. */
-function useConsole(vmId: string): OpenConsole | undefined {
+/** Made after the first paint of its screen. A closed one is replaced when its generation changes. */
+function useConsole(vmId: string, generation: number): OpenConsole | undefined {
   const [console, setConsole] = useState<OpenConsole>()
-  useEffect(() => setConsole(consoleOf(vmId)), [vmId])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new generation asks for a new console
+  useEffect(() => setConsole(consoleOf(vmId)), [vmId, generation])
   return console?.session.vm === vmId ? console : undefined
 }

@@ -148,7 +148,7 @@ function Machine({ host }: { host: Host }) {
         rows={[
           ['System', [host.os, host.arch].filter(Boolean).join(' · ') || 'not told yet'],
           ['Processor', host.cpuModel || 'not told yet'],
-          ['Hypervisor', [host.backend, host.vmmVersion].filter(Boolean).join(' ') || 'not told yet'],
+          ['Hypervisor', host.vmmVersion || host.backend || 'not told yet'],
           ['Acceleration', acceleration || 'not told yet'],
           ['Guest network', host.guestCidr || 'user mode'],
           ...(host.missing.length > 0 ? ([['Lacks', host.missing.join(', ')]] satisfies [string, string][]) : []),

@@ -48,7 +48,7 @@ export function ImagesPage() {
           </div>
         </section>
       ))}
-      {images.length === 0 && building.length === 0 ? (
+      {images.length === 0 && building.length > 0 ? null : images.length === 0 ? (
         <EmptyState icon={Disc3} title="No images yet">
           <p>
             The tiny image is built on this computer in seconds and boots in one: a kernel, a shell and SSH. Other

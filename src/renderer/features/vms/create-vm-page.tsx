@@ -12,6 +12,7 @@ import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { shareOf } from '../hosts/view-model.ts'
+import { FirstImage } from '../images/first-image.tsx'
 import { CreatePreview } from './create-preview.tsx'
 import {
   type CreateVmDraft,
@@ -53,7 +54,8 @@ export function CreateVmPage({ host }: { host: string }) {
   const sizes = defaultSizes(image)
   const problems = createVmProblems(draft, image, taken)
   const problem = (field: string) => problems.find((p) => p.field === field)?.problem
-  const blocked = hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'Add an image first.' : undefined
+  const blocked =
+    hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'An image is needed first.' : undefined
 
   const submit = async () => {
     setSending(true)
@@ -88,6 +90,11 @@ export function CreateVmPage({ host }: { host: string }) {
         }}
       >
         <div className="mx-auto grid max-w-5xl gap-5 p-6 lg:grid-cols-[1fr_20rem]">
+          {images.length === 0 && (
+            <div className="lg:col-span-2">
+              <FirstImage />
+            </div>
+          )}
           <div className="grid h-fit gap-x-4 gap-y-2.5 rounded-lg border border-line bg-panel p-5 sm:grid-cols-6">
             <div className="sm:col-span-2">
               <TextField

@@ -24,7 +24,9 @@ export function VmsPage({ filter }: { filter: string }) {
   }, [vms, filter, minute])
   const setFilter = useCallback((text: string) => replaceRoute({ page: 'vms', filter: text }), [])
   const alive = vms.filter((vm) => !vm.deletedAt).length
-  const count = filter === '' ? `${alive}` : `${shown.length} of ${vms.length}`
+  const held = vms.length - alive
+  const whole = held === 0 ? `${alive}` : `${alive}, and ${held} in quarantine`
+  const count = filter === '' ? whole : `${shown.length} of ${vms.length}`
 
   return (
     <Page

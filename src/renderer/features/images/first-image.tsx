@@ -1,0 +1,47 @@
+import { Hammer } from 'lucide-react'
+import { useInfo } from '../../api/queries.ts'
+import { hrefOf } from '../../routes.tsx'
+import { useTasks } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { TaskSteps } from '../tasks/task-steps.tsx'
+import { isOpen, taskFault } from '../tasks/view-model.ts'
+import { buildTiny } from './actions.ts'
+
+/** Stands where a VM is wanted and there is no image yet: the quickest one is built on the spot. */
+export function FirstImage() {
+  const { data: info } = useInfo()
+  const task = useTasks()
+    .filter((t) => t.kind === 'build_image')
+    .at(-1)
+  const fault = task && taskFault(task)
+  const possible = info?.buildTinyPossible !== false
+  return (
+    <section aria-label="An image is needed first" className="rounded-lg border border-line bg-panel p-5">
+      <h2 className="font-semibold text-base">A VM needs an image, and there is none yet</h2>
+      <p className="mt-1 text-dim">
+        {possible
+          ? 'The tiny image is built on this computer and boots in about a second: a kernel, a shell and SSH. It becomes the default.'
+          : info?.buildTinyDetail}
+      </p>
+      {task && isOpen(task) ? (
+        <TaskSteps task={task} />
+      ) : (
+        <div className="mt-3 flex gap-2">
+          <Button look="primary" disabled={!possible} onClick={() => void buildTiny()}>
+            <Hammer size={14} aria-hidden />
+            Build the tiny image
+          </Button>
+          <a href={hrefOf({ page: 'images' })} className={buttonClass('plain')}>
+            Add another image
+          </a>
+        </div>
+      )}
+      {fault && (
+        <div className="mt-3">
+          <FaultNotice fault={fault} />
+        </div>
+      )}
+    </section>
+  )
+}
