@@ -6,6 +6,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { exclusively, startTimeOf } from './exclusive.ts'
+import { rememberFolder } from './host-slots.ts'
 import { type ProgramResult, runProgram } from './run-program.ts'
 
 export const REPO = path.resolve(import.meta.dirname, '../..')
@@ -41,6 +42,7 @@ export class Desktop implements AsyncDisposable {
   readonly dataDir: string
   readonly env: NodeJS.ProcessEnv
   readonly #dir: string
+  readonly #forget: () => void
   readonly #listen: string
   #child: ChildProcess | undefined
   #ready: ReadyLine | undefined
@@ -48,6 +50,7 @@ export class Desktop implements AsyncDisposable {
   /** Makes the folders only; `start` starts the control plane. */
   constructor(options: { listen?: 'unix' | '127.0.0.1:0' } = {}) {
     this.#dir = fs.mkdtempSync(path.join(os.tmpdir(), 'eitri-desk-'))
+    this.#forget = rememberFolder(this.#dir)
     this.#listen = options.listen ?? 'unix'
     this.home = path.join(this.#dir, 'home')
     this.dataDir = path.join(this.#dir, 'data')
@@ -160,6 +163,7 @@ export class Desktop implements AsyncDisposable {
     await this.stop().catch(() => {})
     await endProcessesUnder(this.#dir)
     fs.rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 })
+    this.#forget()
   }
 
   /** Files of this side, logs and databases included, that contain a text. */

@@ -42,6 +42,15 @@ export function takeSlot(): HostSlot {
   throw new Error(`all ${SLOT_COUNT} test host slots in ${SLOTS_DIR} are taken`)
 }
 
+/** Remembers a folder of this process, so that a later run removes it when this one crashed. Answers what forgets it. */
+export function rememberFolder(dir: string): () => void {
+  fs.mkdirSync(SLOTS_DIR, { recursive: true })
+  reapSlots()
+  const file = path.join(SLOTS_DIR, `${path.basename(dir)}.json`)
+  claim(file, { owner: markOf(process.pid), dir })
+  return () => fs.rmSync(file, { force: true })
+}
+
 /** Ends hosts whose test process is gone and removes their files; killing their first process takes their network and mounts with it. */
 export function reapSlots(): void {
   for (const entry of fs.readdirSync(SLOTS_DIR)) {
