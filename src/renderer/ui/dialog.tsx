@@ -39,23 +39,21 @@ export function Dialog({ open, onClose, title, description, children, footer, to
             tone === 'danger' ? 'border-bad/50' : 'border-line',
           )}
         >
-          <header className="flex items-start gap-3 px-5 pt-4 pb-2">
-            <div className="min-w-0 flex-1">
-              <Radix.Title className={cx('font-semibold text-lg leading-6', tone === 'danger' && 'text-bad')}>
-                {title}
-              </Radix.Title>
-              {description !== undefined && (
-                <Radix.Description className="mt-1 text-dim">{description}</Radix.Description>
-              )}
-            </div>
-            <Radix.Close asChild>
-              <IconButton label="Close">
-                <X size={16} />
-              </IconButton>
-            </Radix.Close>
+          <header className="pt-4 pr-12 pb-2 pl-5">
+            <Radix.Title className={cx('font-semibold text-lg leading-6', tone === 'danger' && 'text-bad')}>
+              {title}
+            </Radix.Title>
+            {description !== undefined && (
+              <Radix.Description className="mt-1 text-dim">{description}</Radix.Description>
+            )}
           </header>
           {children !== undefined && <div className="min-h-0 overflow-y-auto px-5 py-2">{children}</div>}
           {footer !== undefined && <footer className="flex justify-end gap-2 px-5 pt-2 pb-4">{footer}</footer>}
+          <Radix.Close asChild>
+            <IconButton label="Close" className="absolute top-3 right-3">
+              <X size={16} aria-hidden />
+            </IconButton>
+          </Radix.Close>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -28,6 +28,8 @@ const AREA: Record<Route['page'], string> = {
 export function Shell({ route, children }: { route: Route; children: ReactNode }) {
   const [palette, setPalette] = useState(false)
   const [keys, setKeys] = useState(false)
+  // Colour says that something is confirmed; while nothing is told there is none.
+  const lost = useFleet((f) => f.feed.state === 'lost')
   useKeyPrefix('g')
   useKeys({
     'g h': () => go({ page: 'hosts', filter: '' }),
@@ -47,7 +49,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
       <FeedBanner />
       <div className="flex min-h-0 flex-1">
         <Rail area={AREA[route.page]} onPalette={() => setPalette(true)} />
-        <main data-region="main" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+        <main data-region="main" tabIndex={-1} className={cx('min-w-0 flex-1 outline-none', lost && 'grayscale')}>
           {children}
         </main>
       </div>

@@ -13,6 +13,14 @@ export interface AddHostDraft {
 
 export const EMPTY_DRAFT: AddHostDraft = { target: '', name: undefined, identityFile: '', useSudo: false }
 
+let remembered = EMPTY_DRAFT
+
+/** What was sent last, for *Try again*; forgotten once that host is there. */
+export const lastDraft = (): AddHostDraft => remembered
+export function rememberDraft(draft: AddHostDraft): void {
+  remembered = draft
+}
+
 export const draftName = (draft: AddHostDraft): string =>
   draft.name ?? nameFromTarget(parseSshTarget(draft.target).host)
 

@@ -8,14 +8,14 @@ import { useHosts } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
-import { type AddHostDraft, draftName, draftProblems, EMPTY_DRAFT, requestOf } from './add-host-draft.ts'
+import { type AddHostDraft, draftName, draftProblems, lastDraft, rememberDraft, requestOf } from './add-host-draft.ts'
 import { HostPicker } from './host-picker.tsx'
 
 export function AddHostForm() {
   const { data: info } = useInfo()
   const hosts = useHosts()
   const names = info?.sshConfigHosts ?? []
-  const [draft, setDraft] = useState<AddHostDraft>(EMPTY_DRAFT)
+  const [draft, setDraft] = useState<AddHostDraft>(lastDraft)
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)
   const target = draft.target === '' && names.length === 1 ? { ...draft, target: names[0] ?? '' } : draft
@@ -27,6 +27,7 @@ export function AddHostForm() {
   const submit = async () => {
     setSending(true)
     setFault(undefined)
+    rememberDraft(target)
     try {
       const { name, ssh } = requestOf(target)
       const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })

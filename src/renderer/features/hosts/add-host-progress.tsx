@@ -1,5 +1,5 @@
 import { CheckCircle2, CircleHelp } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { hrefOf } from '../../routes.tsx'
 import { useFleet } from '../../state/use-fleet.ts'
@@ -10,10 +10,15 @@ import { cancelTask } from '../tasks/actions.ts'
 import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
+import { EMPTY_DRAFT, rememberDraft } from './add-host-draft.ts'
 
 export function AddHostProgress({ task }: { task: Task | undefined }) {
   const told = useFleet((f) => f.revision !== undefined)
   const [closed, setClosed] = useState<string>()
+  const done = task?.state === 'done'
+  useEffect(() => {
+    if (done) rememberDraft(EMPTY_DRAFT)
+  }, [done])
   if (!task)
     return (
       <EmptyState icon={CircleHelp} title={told ? 'This task is not kept any more' : 'Reading the fleet'}>

@@ -63,7 +63,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '256px',
+    width: '272px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
@@ -89,7 +89,8 @@ export const hostColumns: TableColumn<Host>[] = [
     width: '164px',
     from: 'middle',
     sort: (h) => h.address,
-    cell: (h) => h.address || <span className="text-faint">this computer</span>,
+    cell: (h) =>
+      h.address ? <span title={h.address}>{h.address}</span> : <span className="text-faint">this computer</span>,
   },
   { id: 'vms', header: 'VMs', width: '74px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {

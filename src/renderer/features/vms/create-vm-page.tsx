@@ -2,16 +2,12 @@ import { Check, Copy } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
-import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { api } from '../../api/transport.ts'
-import { formatMemory } from '../../lib/format.ts'
 import { go, hrefOf } from '../../routes.tsx'
 import { useHosts, useImages, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
-import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx'
 import { Page, PageTitle } from '../../ui/page.tsx'
-import { shareOf } from '../hosts/view-model.ts'
 import { FirstImage } from '../images/first-image.tsx'
 import { CreatePreview } from './create-preview.tsx'
 import {
@@ -22,6 +18,7 @@ import {
   defaultSizes,
   freeName,
 } from './create-vm-draft.ts'
+import { CreateVmFields } from './create-vm-fields.tsx'
 
 const KEY_MEMORY = 'eitri.ssh-keys'
 
@@ -96,110 +93,15 @@ export function CreateVmPage({ host }: { host: string }) {
             </div>
           )}
           <div className="grid h-fit gap-x-4 gap-y-2.5 rounded-lg border border-line bg-panel p-5 sm:grid-cols-6">
-            <div className="sm:col-span-2">
-              <TextField
-                label="Name"
-                autoFocus
-                value={draft.name}
-                problem={problem('name')}
-                hint={draft.name ? 'Free' : undefined}
-                onChange={(e) => set({ name: e.target.value })}
-                onFocus={(e) => e.target.select()}
-              />
-            </div>
-            <div className="sm:col-span-2">
-              <SelectField
-                label="Host"
-                value={draft.host}
-                hint={chosenHost ? freeText(chosenHost) : 'The one with most free memory'}
-                onChange={(e) => set({ host: e.target.value })}
-              >
-                <option value="">Pick for me</option>
-                {hosts.map((h) => (
-                  <option key={h.id} value={h.id}>
-                    {h.name}
-                    {h.link === 'connected' ? '' : ' (not connected)'}
-                  </option>
-                ))}
-              </SelectField>
-            </div>
-            <div className="sm:col-span-2">
-              <SelectField
-                label="Image"
-                value={draft.image}
-                problem={images.length === 0 ? 'no image yet' : problem('image')}
-                hint={image && <span title={image.description}>{image.description.split('. ', 1)[0]}</span>}
-                onChange={(e) => set({ image: e.target.value })}
-              >
-                <option value="">{defaultImage ? `${defaultImage.name} (default)` : 'No default image'}</option>
-                {images
-                  .filter((i) => i.id !== defaultImage?.id)
-                  .map((i) => (
-                    <option key={i.id} value={i.id}>
-                      {i.name}
-                    </option>
-                  ))}
-              </SelectField>
-            </div>
-            <div className="sm:col-span-2">
-              <TextField
-                label="vCPUs"
-                inputMode="numeric"
-                value={draft.vcpus}
-                placeholder={String(sizes.vcpus)}
-                problem={problem('vcpus')}
-                onChange={(e) => set({ vcpus: e.target.value })}
-              />
-            </div>
-            <div className="sm:col-span-2">
-              <TextField
-                label="Memory (MB)"
-                inputMode="numeric"
-                value={draft.memMb}
-                placeholder={String(sizes.memMb)}
-                problem={problem('mem_mb')}
-                onChange={(e) => set({ memMb: e.target.value })}
-              />
-            </div>
-            <div className="sm:col-span-2">
-              <TextField
-                label="Disk (GB)"
-                inputMode="numeric"
-                value={draft.diskGb}
-                placeholder={String(sizes.diskGb)}
-                problem={problem('disk_gb')}
-                onChange={(e) => set({ diskGb: e.target.value })}
-              />
-            </div>
-            <div className="sm:col-span-6">
-              <TextArea
-                label="SSH public keys"
-                rows={2}
-                value={draft.sshKeys}
-                placeholder="ssh-ed25519 AAAA… you@laptop, one a line"
-                problem={problem('ssh_authorized_keys')}
-                hint="Put into the guest's first user. Remembered for the next VM."
-                onChange={(e) => set({ sshKeys: e.target.value })}
-              />
-            </div>
-            <div className="sm:col-span-6">
-              <TextArea
-                label="cloud-init user-data"
-                rows={7}
-                value={draft.cloudInit}
-                placeholder={'#cloud-config\npackages:\n  - nginx'}
-                problem={problem('cloud_init')}
-                hint="Given to the guest byte for byte, never rewritten."
-                onChange={(e) => set({ cloudInit: e.target.value })}
-              />
-            </div>
-            <div className="sm:col-span-6">
-              <CheckField
-                label="Start it again whenever its host starts"
-                checked={draft.autostart}
-                onChange={(e) => set({ autostart: e.target.checked })}
-              />
-            </div>
+            <CreateVmFields
+              draft={draft}
+              set={set}
+              problem={problem}
+              hosts={hosts}
+              images={images}
+              sizes={sizes}
+              image={image}
+            />
             {fault && (
               <div className="sm:col-span-6">
                 <FaultNotice fault={fault} />
@@ -238,10 +140,4 @@ export function CreateVmPage({ host }: { host: string }) {
       </form>
     </Page>
   )
-}
-
-function freeText(host: Host): string {
-  const share = shareOf(host, 'memMb')
-  if (host.link !== 'connected') return 'Not connected now: the VM waits for it'
-  return share ? `${formatMemory(Math.max(0, share.total - share.used))} not promised yet` : 'Capacity not told yet'
 }
