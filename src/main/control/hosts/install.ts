@@ -74,8 +74,10 @@ export async function installAgent(
 
 /** Takes away what an install put there; VM data only when there was none before. Best effort: never raises. */
 export async function undoInstall(context: InstallContext, installed: Installed): Promise<void> {
-  const purge = context.look.hadState ? '' : ' --purge'
-  const command = `${shellWord(installed.executable)} uninstall --json${context.mode === 'user' ? ' --user' : ''}${purge}`
+  const { look, mode } = context
+  const hadState = mode === 'user' ? look.hadUserState : look.hadRootState
+  const purge = hadState ? '' : ' --purge'
+  const command = `${shellWord(installed.executable)} uninstall --json${mode === 'user' ? ' --user' : ''}${purge}`
   const options = { ...scriptOptions(context, UNDO_TIMEOUT_MS), signal: AbortSignal.timeout(UNDO_TIMEOUT_MS) }
   await runScript(context.connection, command, options).catch(() => {})
 }

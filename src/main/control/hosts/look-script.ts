@@ -39,7 +39,9 @@ say home_free "$(free "$HOME")"
 say system_free "$(free /usr/local)"
 [ -w "$HOME" ] && say home_writable yes
 if has node; then say node "$(node --version 2>/dev/null)"; fi
-for d in /var/lib/eitri "$HOME/.local/state/eitri"; do [ -e "$d" ] && say state "$d"; done
+filled() { [ -d "$1" ] && { [ ! -r "$1" ] || [ -n "$(ls -A "$1")" ]; }; }
+filled /var/lib/eitri && say root_state yes
+filled "$HOME/.local/state/eitri" && say user_state yes
 for p in /usr/local/bin/eitri-agent "$HOME/.local/bin/eitri-agent"; do
   [ -x "$p" ] && { say agent "$p"; say agent_status "$("$p" status --json 2>/dev/null | tr -d '\\n')"; break; }
 done

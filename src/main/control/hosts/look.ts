@@ -38,8 +38,9 @@ export interface HostLook {
   nodeMajor: number | undefined
   /** Login is in the group that may steer a root agent. */
   inGroup: boolean
-  /** An agent's state is there already: perhaps with VMs. */
-  hadState: boolean
+  /** An agent's state is there already, or cannot be seen: perhaps with VMs. */
+  hadRootState: boolean
+  hadUserState: boolean
   /** An agent that is installed already. */
   agent: { executable: string; status: InstalledAgent | undefined } | undefined
 }
@@ -103,7 +104,8 @@ export function parseLook(output: string): HostLook {
     systemFreeBytes: bytes('system_free'),
     nodeMajor: node ? Number(node[1]) : undefined,
     inGroup: text('groups').split(' ').includes('eitri'),
-    hadState: values.has('state'),
+    hadRootState: values.has('root_state'),
+    hadUserState: values.has('user_state'),
     agent: values.has('agent')
       ? { executable: text('agent'), status: parseAgentStatus(text('agent_status')) }
       : undefined,

@@ -134,15 +134,14 @@ class SshOnboarding {
 
   /** Takes away what was put there, unless an agent was there before. Never raises. */
   async undo(): Promise<void> {
-    if (this.#installed && this.#look && !this.#look.agent) {
-      const connection = await this.#living().catch(() => undefined)
-      if (connection) {
-        const signal = AbortSignal.timeout(UNDO_CONNECT_MS)
-        await undoInstall({ ...this.#context(this.#look), connection, signal }, this.#installed)
-        connection.close()
-      }
-    }
+    // The agent's link closes its connection with the agent: what ends the agent needs one of its own.
     this.#connection.close()
+    if (!this.#installed || !this.#look || this.#look.agent) return
+    const signal = AbortSignal.timeout(UNDO_CONNECT_MS)
+    const connection = await this.#reconnect(signal).catch(() => undefined)
+    if (!connection) return
+    await undoInstall({ ...this.#context(this.#look), connection, signal }, this.#installed)
+    connection.close()
   }
 
   async #lookAtHost(step: StepContext): Promise<HostLook> {
@@ -247,11 +246,6 @@ class SshOnboarding {
     const { name: host } = this.#way
     const { signal } = this.#task
     return { connection: this.#connection, host, look, mode: this.#mode, sudoPassword: this.#sudoPassword, signal }
-  }
-
-  async #living(): Promise<SshConnection> {
-    const dead = await Promise.race([this.#connection.closed.then(() => true), Promise.resolve(false)])
-    return dead ? this.#reconnect(AbortSignal.timeout(UNDO_CONNECT_MS)) : this.#connection
   }
 
   async #reconnect(signal: AbortSignal): Promise<SshConnection> {
