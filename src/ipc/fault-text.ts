@@ -158,6 +158,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'What was put there was removed.',
       'Mend that and try again.',
     ),
+  'agent/remove-failed': (p) =>
+    t(
+      `The agent could not be removed from ${host(p)}${why(p)}.`,
+      'The host stays in the fleet.',
+      'Mend that and try again, or remove the host without --uninstall.',
+    ),
   'agent/misbehaved': (p) =>
     t(
       `The agent on ${host(p)} broke the protocol${why(p)}.`,

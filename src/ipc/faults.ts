@@ -35,6 +35,7 @@ export const FAULT_CODES = [
   'agent/superseded',
   'agent/auth-rejected',
   'agent/install-failed',
+  'agent/remove-failed',
   'agent/misbehaved',
   'vm/not-found',
   'vm/name-taken',

@@ -24,7 +24,7 @@ const LOCAL_TIMEOUT_MS = 30_000
 
 /**
  * Removes the agent and its state from a host; the row stays for the caller to forget. The link is paused first, or it
- * would start the agent again; it goes on when this fails. Raises ssh/*, host/*, agent/install-failed.
+ * would start the agent again; it goes on when this fails. Raises ssh/*, host/*, agent/remove-failed.
  */
 export async function removeAgent(deps: RemoveHostDeps, hostId: string, task: TaskContext): Promise<TaskOutcome> {
   const host = deps.hosts.get(hostId)
@@ -62,19 +62,22 @@ async function removeSsh(
     const user = host.agent.runsAs === 'root' ? '' : ' --user'
     const command = `[ -x ${shellWord(host.agent.executable)} ] || exit 0
 ${shellWord(host.agent.executable)} uninstall --json --purge${user}`
-    const { code, stderr } = await runScript(connection, command, {
+    const { code, output, stderr } = await runScript(connection, command, {
       host: host.name,
       signal,
       timeoutMs: UNINSTALL_TIMEOUT_MS,
       ...(needsSudo ? { sudo: { password } } : {}),
     })
     if (code === 0) return
+    if (output.includes('"vm/stop-failed"')) throw hasVms(host.name)
     const detail = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
-    throw new Fault('agent/install-failed', 'permanent', { host: host.name, detail })
+    throw new Fault('agent/remove-failed', 'permanent', { host: host.name, detail })
   } finally {
     connection.close()
   }
 }
+
+const hasVms = (host: string) => new Fault('host/has-vms', 'permanent', { host, vms: 'some that run there' })
 
 /** The installed service stays: it is not ours to remove. */
 async function removeLocal(local: LocalAgentDeps, host: HostRow, signal: AbortSignal): Promise<void> {
@@ -85,7 +88,7 @@ async function removeLocal(local: LocalAgentDeps, host: HostRow, signal: AbortSi
     const { pid, vmsRunning } = await statusOf(link, host.name).finally(() =>
       link.close(new Fault('app/cancelled', 'cancelled')),
     )
-    if (vmsRunning > 0) throw new Fault('host/has-vms', 'permanent', { host: host.name, vms: `${vmsRunning} running` })
+    if (vmsRunning > 0) throw hasVms(host.name)
     await stopLocal(local, host.name, pid, AbortSignal.any([signal, AbortSignal.timeout(LOCAL_TIMEOUT_MS)]))
   }
   await rm(stateDir, { recursive: true, force: true })
