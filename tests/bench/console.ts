@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { chromium, type Page } from 'playwright-core'
+import { chromium } from 'playwright-core'
 import { Desktop } from '../support/eitri.ts'
 import { addHost } from '../support/fleet.ts'
 import { type SshHost, startSshHost } from '../support/ssh-host.ts'
@@ -94,12 +94,6 @@ async function stoppedVm(desktop: Desktop, host: SshHost): Promise<{ id: string;
   return { id: vm.id, log: host.outside(log) }
 }
 
-async function showConsole(page: Page, url: string, vmId: string): Promise<void> {
-  await page.goto(url)
-  await page.getByRole('link', { name: /^VMs/ }).waitFor()
-  await page.evaluate((id) => location.assign(`#/vms/${id}/console`), vmId)
-}
-
 /** console_throughput: a recorded log from the agent over SSH, broker and /console to the page's xterm. */
 export async function benchConsole(say: (line: string) => void): Promise<BenchResult[]> {
   const host = await startSshHost({ name: 'talk1' })
@@ -110,16 +104,18 @@ export async function benchConsole(say: (line: string) => void): Promise<BenchRe
   })
   try {
     await desktop.start()
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+    page.setDefaultTimeout(WAIT_MS)
+    await page.addInitScript(fromTheStart)
+    // the link is good for a minute only
+    await page.goto(desktop.url)
     const { id, log } = await stoppedVm(desktop, host)
     const recorded = recordedLog()
     const block = Buffer.from(recorded.block)
     for (let n = 0; n < recorded.times; n++) appendFileSync(log, block)
     appendFileSync(log, recorded.last)
     const bytes = block.length * recorded.times + recorded.last.length
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
-    page.setDefaultTimeout(WAIT_MS)
-    await page.addInitScript(fromTheStart)
-    await showConsole(page, desktop.url, id)
+    await page.evaluate((vm) => location.assign(`#/vms/${vm}/console`), id)
     const ours = await page.evaluate(untilLastLine, LAST_LINE)
     say(`console: ${Math.round(bytes / 1e6)} MB over SSH in ${Math.round(ours)} ms`)
     const reference = await page.evaluate(straight, recorded)
