@@ -49,13 +49,13 @@ export function useKeys(map: KeyMap): void {
   }, [])
 }
 
-/** Remembers a `g`, so that the next letter is read with it. Mounted once, by the shell. */
+/** Remembers a `g`, so that the next letter is read with it; forgotten only after every listener saw that letter. Mounted once, by the shell. */
 export function useKeyPrefix(prefix: string): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === prefix && !event.ctrlKey && !event.metaKey && !isTaken(event)) {
         pending = { key: prefix, at: event.timeStamp }
-      } else if (event.key.length === 1) queueMicrotask(() => (pending = undefined))
+      } else if (event.key.length === 1) setTimeout(() => (pending = undefined))
     }
     addEventListener('keydown', onKeyDown)
     return () => removeEventListener('keydown', onKeyDown)
