@@ -1,6 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
 import { isId, isName } from '../../ipc/names.ts'
+import { readBounded } from '../bounded-file.ts'
 import { invalid } from './outcome.ts'
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -43,9 +43,7 @@ export function reference(noun: 'host' | 'vm' | 'image', text: string): string {
 /** A whole file the person named; raises input/invalid with why it cannot be read. */
 export async function fileOf(option: string, path: string, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   try {
-    const { size } = await stat(path)
-    if (size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`)
-    return await readFile(path)
+    return await readBounded(path, maxBytes, { waits: true })
   } catch (error) {
     throw invalid(option, path, error instanceof Error ? error.message : String(error))
   }

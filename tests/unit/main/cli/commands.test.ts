@@ -98,6 +98,8 @@ describe('a command line that is wrong', () => {
     ['vm', 'create', 'a', '--image-url', 'https://example.org/i', '--image-sha256', 'abc'],
     ['vm', 'create', 'a', '--label', 'novalue'],
     ['vm', 'create', 'a', '--cloud-init', '/nonexistent/file'],
+    ['vm', 'create', 'a', '--cloud-init', '/dev/zero'],
+    ['vm', 'create', 'a', '--ssh-key', '/dev/zero'],
     ['vm', 'create', 'a', '--wait', 'happy'],
     ['vm', 'wait', 'a'],
     ['vm', 'wait', 'a', '--state', 'happy'],

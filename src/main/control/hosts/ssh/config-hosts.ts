@@ -1,7 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { MiB } from '../../../../ipc/units.ts'
+import { readBounded } from '../../../bounded-file.ts'
 
 export interface ConfigHosts {
   /** Names a person can pick, in the order written; no patterns, no negations, no Match blocks. */
@@ -57,7 +58,7 @@ export function configLines(text: string): string[][] {
 
 async function textOf(file: string): Promise<string> {
   try {
-    return (await stat(file)).size > FILE_BYTES ? '' : await readFile(file, 'utf8')
+    return (await readBounded(file, FILE_BYTES)).toString('utf8')
   } catch {
     return ''
   }

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
 import ssh2, { type ParsedKey } from 'ssh2'
 import { KiB } from '../../../../ipc/units.ts'
+import { readBounded } from '../../../bounded-file.ts'
 
 /** What a key file gave. `locked` needs a passphrase; `wrong` was given one that does not open it. */
 export type KeyFile =
@@ -17,11 +17,10 @@ const KEY_FILE_BYTES = 64 * KiB
 export async function loadKeyFile(file: string, passphrase?: string): Promise<KeyFile> {
   let text: string
   try {
-    if ((await stat(file)).size > KEY_FILE_BYTES) return { kind: 'unreadable', file, detail: 'too large for a key' }
-    text = await readFile(file, 'utf8')
+    text = (await readBounded(file, KEY_FILE_BYTES)).toString('utf8')
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unreadable'
-    return code === 'ENOENT' ? { kind: 'missing', file } : { kind: 'unreadable', file, detail: code }
+    const { code, message } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? { kind: 'missing', file } : { kind: 'unreadable', file, detail: code ?? message }
   }
   const parsed = /BEGIN (ENCRYPTED )?PRIVATE KEY/.test(text) ? parsePkcs8(text, passphrase) : parseKey(text, passphrase)
   if ('key' in parsed) return { kind: 'key', file, key: parsed.key }
@@ -60,7 +59,7 @@ function parsePkcs8(text: string, passphrase: string | undefined): Parsed {
 
 /** The public half of a locked key, so that the agent can be asked for the same key. */
 async function publicKeyBeside(file: string): Promise<Buffer | undefined> {
-  const text = await readFile(`${file}.pub`, 'utf8').catch(() => '')
-  const encoded = text.trim().split(/\s+/)[1]
+  const text = await readBounded(`${file}.pub`, KEY_FILE_BYTES).catch(() => '')
+  const encoded = text.toString().trim().split(/\s+/)[1]
   return encoded ? Buffer.from(encoded, 'base64') : undefined
 }

@@ -1,6 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
 import { Fault } from '../../../../ipc/faults.ts'
 import { MiB } from '../../../../ipc/units.ts'
+import { readBounded } from '../../../bounded-file.ts'
 import { type KnownKey, parseKnownHosts } from './host-keys.ts'
 
 /** Larger than any real known_hosts. */
@@ -11,8 +11,7 @@ export async function readKnownHosts(files: readonly string[], host: string): Pr
   const entries: KnownKey[] = []
   for (const file of files) {
     try {
-      if ((await stat(file)).size > KNOWN_HOSTS_BYTES) throw new Error('too large')
-      entries.push(...parseKnownHosts(await readFile(file, 'utf8')))
+      entries.push(...parseKnownHosts((await readBounded(file, KNOWN_HOSTS_BYTES)).toString('utf8')))
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       if (code === 'ENOENT' || code === 'ENOTDIR') continue
