@@ -4,9 +4,10 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Census, type CensusPlaces, diffCensus, takeCensus } from '../support/census.ts'
+import { describeHosts } from '../support/describe-hosts.ts'
 import { type CliResult, Desktop } from '../support/eitri.ts'
 import { addArguments, addHost, agentsOf, tryAddHost } from '../support/fleet.ts'
-import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
+import { type SshHost, startSshHost } from '../support/ssh-host.ts'
 
 const WRONG_FINGERPRINT = `SHA256:${'A'.repeat(43)}`
 const WRONG_SHA256 = createHash('sha256').update('other bytes').digest('hex')
@@ -23,7 +24,7 @@ function expectSentence(result: CliResult, code: number, words: RegExp) {
   expect(result.stderr).not.toMatch(/ {4}at |Error:|undefined|\[object/)
 }
 
-describe.skipIf(sshHostImpossible() !== undefined)('bad input', { timeout: 60_000 }, () => {
+describeHosts('bad input', { timeout: 60_000 }, () => {
   let host: SshHost
   let desktop: Desktop
   let places: CensusPlaces
@@ -132,7 +133,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('bad input', { timeout: 60_00
       server.listen(0, host.gateway)
       await once(server, 'listening')
       base = `http://${host.gateway}:${(server.address() as AddressInfo).port}`
-    }, 120_000)
+    }, 240_000)
     afterAll(() => {
       server?.close()
       server?.closeAllConnections()

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeHosts } from '../support/describe-hosts.ts'
 import { Desktop } from '../support/eitri.ts'
 import { addHost, agentsOf, linkOf } from '../support/fleet.ts'
-import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
+import { type SshHost, startSshHost } from '../support/ssh-host.ts'
 
 const SOCKET = '/run/eitri/agent.sock'
 const SCRIPT = path.join(import.meta.dirname, '../support/host/hostile-agent.mjs')
@@ -13,7 +14,7 @@ const MAX_GROWTH_KIB = 100 * 1024
 
 const rssKiB = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
 
-describe.skipIf(sshHostImpossible() !== undefined)('an agent that lies', { timeout: 90_000 }, () => {
+describeHosts('an agent that lies', { timeout: 90_000 }, () => {
   let host: SshHost
   let desktop: Desktop
   let hostile: ChildProcess | undefined

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeHosts } from '../support/describe-hosts.ts'
 import { Desktop } from '../support/eitri.ts'
 import { agentsOf, connected, tryAddHost } from '../support/fleet.ts'
-import { sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
+import { startSshHost } from '../support/ssh-host.ts'
 
-describe.skipIf(sshHostImpossible() !== undefined)('signing in to a host', { timeout: 60_000 }, () => {
+describeHosts('signing in to a host', { timeout: 60_000 }, () => {
   let desktop: Desktop
   beforeAll(async () => {
     desktop = await new Desktop().start()

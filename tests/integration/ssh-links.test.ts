@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ConsoleViewer } from '../support/console-client.ts'
+import { describeHosts } from '../support/describe-hosts.ts'
 import { Desktop } from '../support/eitri.ts'
 import { addHost, linkOf, tryAddHost } from '../support/fleet.ts'
-import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
+import { type SshHost, startSshHost } from '../support/ssh-host.ts'
 
 const LOAD_BYTES = 64 * 1024 * 1024
 /** RekeyLimit of the variant. */
@@ -17,7 +18,7 @@ function endSessions(host: SshHost) {
   for (const { pid } of sessions) process.kill(pid, 'SIGKILL')
 }
 
-describe.skipIf(sshHostImpossible() !== undefined)('an SSH link with a VM behind it', { timeout: 90_000 }, () => {
+describeHosts('an SSH link with a VM behind it', { timeout: 90_000 }, () => {
   let host: SshHost
   let desktop: Desktop
   let viewer: ConsoleViewer
@@ -28,11 +29,11 @@ describe.skipIf(sshHostImpossible() !== undefined)('an SSH link with a VM behind
     desktop = await new Desktop().start()
     await addHost(desktop, host)
     await desktop.buildTiny()
-    await desktop.must(['vm', 'create', 'web1', '--wait', 'ready'], { timeoutMs: 60_000 })
+    await desktop.must(['vm', 'create', 'web1', '--wait', 'ready'], { timeoutMs: 120_000 })
     viewer = new ConsoleViewer(() => desktop.apiSocket, 'web1')
-    await viewer.waitFor('web1:~# ', 60_000)
+    await viewer.waitFor('web1:~# ', 90_000)
     log = (await host.must(['find', '/var/lib/eitri', '-name', 'serial.log'])).trim()
-  }, 180_000)
+  }, 300_000)
   afterAll(async () => {
     await viewer?.close()
     await desktop?.close()

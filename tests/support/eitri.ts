@@ -15,7 +15,7 @@ const PACKAGES = path.join(REPO, 'out/test-packages')
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 10_000
 const CLI_TIMEOUT_MS = 60_000
-const BUILD_TIMEOUT_MS = 90_000
+const BUILD_TIMEOUT_MS = 150_000
 const LOG_TAIL_BYTES = 8192
 
 export interface CliResult extends ProgramResult {

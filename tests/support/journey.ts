@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { type Census, type CensusPlaces, diffCensus, takeCensus, tracesOf } from './census.ts'
 import { ConsoleViewer } from './console-client.ts'
+import { describeHosts } from './describe-hosts.ts'
 import { Desktop } from './eitri.ts'
 import { addHost, agentsOf, linkOf, vmmsOf } from './fleet.ts'
-import { type SshHost, type SshVariant, sshHostImpossible, startSshHost } from './ssh-host.ts'
+import { type SshHost, type SshVariant, startSshHost } from './ssh-host.ts'
 
 /** How one login reaches a host, and what the agent is there. */
 export interface Way {
@@ -19,7 +20,8 @@ export interface Way {
 }
 
 const ADD_TIMEOUT_MS = 90_000
-const BOOT_TIMEOUT_MS = 90_000
+const BUILD_TIMEOUT_MS = 240_000
+const BOOT_TIMEOUT_MS = 120_000
 const STEP_TIMEOUT_MS = 60_000
 /** Tables that tell what happened and may grow for ever; everything else must be as before. */
 const HISTORY = ['audit', 'tasks', 'task_steps']
@@ -27,7 +29,7 @@ const VM = 'web1'
 
 /** The main path, step by step, over one way in. */
 export function journey(title: string, way: Way): void {
-  describe.skipIf(sshHostImpossible() !== undefined)(title, { timeout: STEP_TIMEOUT_MS }, () => {
+  describeHosts(title, { timeout: STEP_TIMEOUT_MS }, () => {
     let host: SshHost
     let desktop: Desktop
     let viewer: ConsoleViewer | undefined
@@ -100,7 +102,7 @@ export function journey(title: string, way: Way): void {
         expect(image).toMatchObject({ name: 'tiny', kind: 'kernel', is_default: true })
         before = takeCensus(places)
       },
-      ADD_TIMEOUT_MS,
+      BUILD_TIMEOUT_MS,
     )
 
     step(

@@ -1,9 +1,10 @@
 import fs from 'node:fs'
 import os from 'node:os'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeHosts } from '../../support/describe-hosts.ts'
 import { reapSlots } from '../../support/host-slots.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { type SshHost, sshHostImpossible, startSshHost } from '../../support/ssh-host.ts'
+import { type SshHost, startSshHost } from '../../support/ssh-host.ts'
 
 const SSH_OPTIONS = [
   '-F',
@@ -23,7 +24,7 @@ function ssh(host: SshHost, user: string, command: string, more: string[] = []) 
   })
 }
 
-describe.skipIf(sshHostImpossible() !== undefined)('a test host', () => {
+describeHosts('a test host', {}, () => {
   let host: SshHost
   let tookMs = 0
   beforeAll(async () => {
@@ -85,7 +86,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('a test host', () => {
   })
 })
 
-describe.skipIf(sshHostImpossible() !== undefined)('variants of a test host', () => {
+describeHosts('variants of a test host', {}, () => {
   it('forbids forwarding to sockets, or keys, as the variant says', async () => {
     await using noForward = await startSshHost({ name: 'rack2', variant: 'no-streamlocal' })
     await using passwordOnly = await startSshHost({ name: 'rack3', variant: 'password-only' })
@@ -97,7 +98,7 @@ describe.skipIf(sshHostImpossible() !== undefined)('variants of a test host', ()
   }, 20_000)
 })
 
-describe.skipIf(sshHostImpossible() !== undefined)('the end of a test host', () => {
+describeHosts('the end of a test host', {}, () => {
   it('leaves no process, link, mount or file', async () => {
     const host = await startSshHost({ name: 'rack4' })
     const dir = host.clientKeyPath.replace(/\/client_key$/, '')
