@@ -15,8 +15,8 @@ const END_TIMEOUT_MS = 20_000
 test.setTimeout(240_000)
 
 let dir: string
-let clone: Awaited<ReturnType<typeof cloneCheckout>>
-let screen: ChildProcess
+let clone: Awaited<ReturnType<typeof cloneCheckout>> | undefined
+let screen: ChildProcess | undefined
 let display: string
 let started: ChildProcess | undefined
 
@@ -32,7 +32,7 @@ test.beforeAll(async () => {
 test.afterAll(async () => {
   started?.kill('SIGTERM')
   await endProcessesUnder(dir)
-  await endProcessesUnder(clone.dir)
+  if (clone) await endProcessesUnder(clone.dir)
   screen?.kill('SIGTERM')
   clone?.remove()
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 3 })
@@ -47,7 +47,7 @@ function npmStart(): ChildProcess {
   fs.mkdirSync(runtime, { mode: 0o700 })
   const { PATH, LANG } = process.env
   return spawn('npm', ['start', '--', '--browser'], {
-    cwd: clone.dir,
+    cwd: clone!.dir,
     env: { PATH, LANG, HOME: dir, XDG_RUNTIME_DIR: runtime, DISPLAY: display, CHROMIUM: browser },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
