@@ -8,6 +8,7 @@ import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
+import { logOutput } from './os/log-output.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
 
@@ -74,7 +75,7 @@ addInstallCommands(program)
 async function serve(flags: ServeFlags): Promise<void> {
   // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.
   process.umask(0o077)
-  const log = lineLog((line) => process.stderr.write(line))
+  const log = lineLog(logOutput(stderr.fd))
   const { maxVcpus, maxMemMb, maxDiskGb } = flags
   const agent = await startAgent({
     stateDir: resolve(flags.stateDir),

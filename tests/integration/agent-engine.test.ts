@@ -90,7 +90,7 @@ describe('an agent with a real guest', () => {
     expect(empty).toMatchObject({ vms: [], quarantined: [], wantedImages: [] })
     await agent.end('SIGTERM')
     expect(existsSync(agent.socketPath)).toBe(false)
-    expect(existsSync(join(agent.stateDir, 'agent.lock'))).toBe(false)
+    expect(readdirSync(agent.stateDir)).not.toContain('agent.lock')
   }, 60_000)
 
   it('a second agent on the same state directory is refused by name', async () => {

@@ -1,34 +1,56 @@
-import { open } from 'node:fs/promises'
+import { readlink, symlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { readIfPresent, removeTree } from './files.ts'
+import { removeTree } from './files.ts'
 import type { Processes, ProcessIdentity } from './process.ts'
 
 /** Tries to replace a dead holder's lock this often before giving up to another starter. */
-const TRIES = 3
+const TRIES = 50
+const RETRY_MS = 20
 
 /**
  * Holds a directory for this process alone; the lock of a process that no longer runs is replaced. Raises
- * `agent/already-running` naming the holder's pid. Resolves with the release.
+ * `agent/already-running` naming the holder's pid. Resolves with the release. The lock is a symlink that leads nowhere:
+ * it comes into being with its text, and needs no block of a full disk.
  */
 export async function takeLock(path: string, processes: Processes, pid = process.pid): Promise<() => Promise<void>> {
-  const own = processes.identify(pid)
-  if (!own) throw new Fault('app/bug', 'bug', { message: `process ${pid} cannot see itself in /proc` })
+  const identity = processes.identify(pid)
+  if (!identity) throw new Fault('app/bug', 'bug', { message: `process ${pid} cannot see itself in /proc` })
+  const own = `${identity.pid}:${identity.startTime}:${identity.bootId}`
   for (let tries = 0; tries < TRIES; tries++) {
-    if (await createExclusive(path, JSON.stringify(own))) return () => removeTree(path)
-    const holder = parse((await readIfPresent(path))?.toString('utf8') ?? '')
+    if (await made(path, own)) return () => release(path, own)
+    const holder = await holderOf(path)
     if (holder && processes.alive(holder))
       throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: String(holder.pid) })
-    await removeTree(path)
+    if (!(await brokeDead(path, own, processes))) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }
   throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: 'unknown' })
 }
 
-async function createExclusive(path: string, text: string): Promise<boolean> {
+/** Removes a dead holder's lock; the look and the removal are one step among all who try. */
+async function brokeDead(path: string, own: string, processes: Processes): Promise<boolean> {
+  const guard = `${path}.break`
+  if (!(await made(guard, own))) {
+    const breaker = await holderOf(guard)
+    if (!breaker || !processes.alive(breaker)) await removeTree(guard)
+    return false
+  }
   try {
-    const handle = await open(path, 'wx', 0o600)
-    await handle.writeFile(text)
-    await handle.close()
+    const holder = await holderOf(path)
+    if (!holder || !processes.alive(holder)) await removeTree(path)
+    return true
+  } finally {
+    await removeTree(guard)
+  }
+}
+
+async function release(path: string, own: string): Promise<void> {
+  if ((await textOf(path)) === own) await removeTree(path)
+}
+
+async function made(path: string, text: string): Promise<boolean> {
+  try {
+    await symlink(text, path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -36,13 +58,10 @@ async function createExclusive(path: string, text: string): Promise<boolean> {
   }
 }
 
-function parse(text: string): ProcessIdentity | undefined {
-  try {
-    const { pid, startTime, bootId } = JSON.parse(text) as Partial<ProcessIdentity>
-    return typeof pid === 'number' && typeof startTime === 'string' && typeof bootId === 'string'
-      ? { pid, startTime, bootId }
-      : undefined
-  } catch {
-    return undefined
-  }
+/** Undefined when nobody holds it or what is there is no lock. */
+async function holderOf(path: string): Promise<ProcessIdentity | undefined> {
+  const [, pid, startTime, bootId] = /^(\d+):(\d+):(.+)$/.exec((await textOf(path)) ?? '') ?? []
+  return startTime === undefined || bootId === undefined ? undefined : { pid: Number(pid), startTime, bootId }
 }
+
+const textOf = (path: string): Promise<string | undefined> => readlink(path).catch(() => undefined)

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detach, run } from '../../../../src/agent/os/exec.ts'
 import { readIfPresent, readTail, removeAtomically, writeDurable } from '../../../../src/agent/os/files.ts'
 import { takeLock } from '../../../../src/agent/os/lock.ts'
+import { logOutput } from '../../../../src/agent/os/log-output.ts'
 import { linuxProcesses } from '../../../../src/agent/os/process.ts'
 import { connectUnix } from '../../../../src/agent/os/unix-socket.ts'
 
@@ -131,7 +133,38 @@ describe('processes', () => {
   })
 })
 
+describe('log lines', () => {
+  it('are lost where they cannot be written, and nothing else is', () => {
+    const full = openSync('/dev/full', 'w')
+    try {
+      expect(() => logOutput(full)('line\n')).not.toThrow()
+    } finally {
+      closeSync(full)
+    }
+  })
+})
+
 describe('the lock of a state directory', () => {
+  it('goes to one of many that find a dead holder', async () => {
+    const path = join(dir, 'agent.lock')
+    await symlink('4194999:1:another-boot', path)
+    const starters = [process.pid, process.ppid]
+    const taken = await Promise.allSettled(
+      [...starters, ...starters, ...starters].map((pid) => takeLock(path, linuxProcesses(), pid)),
+    )
+    expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect((await readdir(dir)).filter((name) => name.startsWith('agent.lock'))).toEqual(['agent.lock'])
+  })
+
+  it('is not let go by one that lost it', async () => {
+    const path = join(dir, 'agent.lock')
+    const release = await takeLock(path, linuxProcesses())
+    await rm(path)
+    await symlink('1:2:3', path)
+    await release()
+    expect(await readlink(path)).toBe('1:2:3')
+  })
+
   const processes = linuxProcesses()
 
   it('is held once, given back, and taken from the dead', async () => {
@@ -142,7 +175,7 @@ describe('the lock of a state directory', () => {
       params: { dir, pid: String(process.pid) },
     })
     await release()
-    await writeFile(path, JSON.stringify({ pid: process.pid, startTime: '1', bootId: processes.bootId() }))
+    await symlink(`${process.pid}:1:${processes.bootId()}`, path)
     await (await takeLock(path, processes))()
     await writeFile(path, 'torn')
     await (await takeLock(path, processes))()
