@@ -23,13 +23,15 @@ export async function takeDataLock(
   dataDir: string,
   processes: Processes = linuxProcesses,
 ): Promise<{ release(): Promise<void> }> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const { pid } = processes
   const own = JSON.stringify({ pid, start: (await processes.startOf(pid)) ?? '' })
-  // Written whole before it has its name: nobody reads half a lock.
   const mine = `${file}.${pid}`
-  await writeFile(mine, own, { mode: 0o600 })
   try {
+    // Written whole before it has its name: nobody reads half a lock.
+    await writing(async () => {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      await writeFile(mine, own, { mode: 0o600 })
+    })
     for (let attempt = 0; attempt < TRIES; attempt++) {
       if (await linked(mine, file)) return { release: () => release(file, own) }
       const holder = await holderOf(file)
@@ -39,7 +41,16 @@ export async function takeDataLock(
     }
     throw new Fault('store/unavailable', 'transient', { detail: `the lock ${file} cannot be had` })
   } finally {
-    await rm(mine, { force: true })
+    await rm(mine, { force: true }).catch(() => {})
+  }
+}
+
+async function writing(write: () => Promise<void>): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    throw new Fault('store/unavailable', 'permanent', { detail }, { cause: error })
   }
 }
 

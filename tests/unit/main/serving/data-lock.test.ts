@@ -52,6 +52,14 @@ describe('the lock on a data folder', () => {
     await take(11)
   })
 
+  it('says of a folder that cannot be written that it is the folder', async () => {
+    await writeFile(file, '')
+    await expect(takeDataLock(join(file, 'deep', 'lock'), dir, as(10))).rejects.toMatchObject({
+      code: 'store/unavailable',
+      params: { detail: expect.stringContaining('ENOTDIR') },
+    })
+  })
+
   it('is not let go by one that lost it', async () => {
     const old = await take(10)
     living.delete(10)
