@@ -49,7 +49,7 @@ function untilLastLine(last: string): Promise<number> {
     return false
   }
   return new Promise((resolve) => {
-    const look = () => (seen() ? resolve(performance.now() - (window as any).eitriAskedAt) : setTimeout(look, 5))
+    const look = () => (seen() ? resolve(performance.now() - (window as any).eitriAskedAt) : setTimeout(look, 50))
     look()
   })
 }
