@@ -62,9 +62,6 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     await emptyTrash(layout)
     const identity = await Identity.load(layout.identity, clock.now)
     const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps })
-    void facts.acceleration()
-    // Takes seconds where KVM is broken: begun now, so that the first create finds it done.
-    void facts.acceleration().catch(() => {})
     const images = await ImageCache.open(layout.images, { fetch })
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())
@@ -120,6 +117,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       log,
     })
     undo.push(() => server.close())
+    // Takes seconds where KVM is broken: begun now, so that the first create finds it done.
+    void facts.acceleration().catch(() => {})
     log.info('agent.started', { version: self.version, state_dir: stateDir, socket: socketPath })
     return { close }
   } catch (error) {

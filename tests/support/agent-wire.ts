@@ -152,7 +152,11 @@ export async function wireRig(
     consoles: hub,
     images,
     identity,
-    facts: { host: async () => Promise.reject(new Error('not looked')), metrics: async () => undefined },
+    facts: {
+      host: async () => Promise.reject(new Error('not looked')),
+      whole: () => new Promise(() => {}),
+      metrics: async () => undefined,
+    },
     self: { version: '1.0.0', digest: '', provisioner: 'qemu', hostNetworks: [], bootId: 'boot', stateDir: dir },
     log: silentLog,
     ...rest,

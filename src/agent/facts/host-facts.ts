@@ -38,28 +38,51 @@ export class HostLooker {
   readonly #options: HostLookerOptions
   readonly #run: Run
   #probe: Promise<Acceleration> | undefined
+  #found: Acceleration = { kind: '', detail: '' }
 
   constructor(options: HostLookerOptions) {
     this.#options = options
     this.#run = options.run ?? runProgram
   }
 
-  /** What a guest really ran on here. Probed again only when there was no hypervisor at all last time. */
+  /** What a guest really ran on here. Probed again only when none ran last time. */
   async acceleration(): Promise<Acceleration> {
-    const { qemu, signal } = this.#options
-    this.#probe ??= probeAcceleration({ run: this.#run, qemu, arch: process.arch, ...(signal ? { signal } : {}) })
-    const found = await this.#probe
-    if (found.kind === '') this.#probe = undefined
-    return found
+    if (this.#found.kind !== '') return this.#found
+    this.#probe ??= this.#runProbe()
+    return await this.#probe
   }
 
+  /** Begins the probe when it is due, and does not wait for it: `acceleration_pending` says that it runs. */
   async host(): Promise<HostFacts> {
+    void this.acceleration().catch(() => {})
+    return await this.#look()
+  }
+
+  /** Facts whose acceleration is what the probe found; the caller bounds its wait. */
+  async whole(): Promise<HostFacts> {
+    await this.acceleration()
+    return await this.#look()
+  }
+
+  async #runProbe(): Promise<Acceleration> {
+    const { qemu, signal } = this.#options
+    try {
+      const sources = { run: this.#run, qemu, arch: process.arch, ...(signal ? { signal } : {}) }
+      this.#found = await probeAcceleration(sources)
+      return this.#found
+    } finally {
+      this.#probe = undefined
+    }
+  }
+
+  async #look(): Promise<HostFacts> {
     const { stateDir, qemu } = this.#options
-    const [osName, disk, vmm, accel, missing, install] = await Promise.all([
+    const pending = this.#probe !== undefined
+    const accel = this.#found
+    const [osName, disk, vmm, missing, install] = await Promise.all([
       readOsName(),
       diskSpace(stateDir),
       qemuVersion(qemu, this.#run),
-      this.acceleration(),
       missingPrograms([qemu, ...NEEDED]),
       readInstall(stateDir),
     ])
@@ -78,6 +101,7 @@ export class HostLooker {
       diskFreeBytes: BigInt(disk.freeBytes),
       acceleration: vmm === '' ? '' : accel.kind,
       accelerationDetail: accel.detail,
+      accelerationPending: pending,
       vmmVersion: vmm,
       missing,
       runsAs: os.userInfo().username,

@@ -16,7 +16,7 @@ export interface StartCommand {
   socket: string
 }
 
-/** A cold executable on a slow disk, and the probe, are in it. */
+/** A cold executable on a slow disk is in it. */
 const ANSWER_DEADLINE_MS = 30_000
 const STOP_DEADLINE_MS = 20_000
 const LOOK_EVERY_MS = 150

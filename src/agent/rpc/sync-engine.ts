@@ -41,8 +41,10 @@ export interface ImagePut {
 }
 
 export interface AgentFacts {
-  /** Fresh except for the probe, which runs once per agent start. */
+  /** Never waits for the probe: the facts say when it still runs. */
   host(): Promise<HostFacts>
+  /** The same with the probe over. */
+  whole(): Promise<HostFacts>
   metrics(): Promise<HostMetrics | undefined>
 }
 

@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { systemClock } from '../../ipc/base/clock.ts'
 import type { Log } from '../../ipc/base/log.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
+import type { HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { SyncRequest, SyncResponse } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type Attach, type Report, type Snapshot, SyncResponseSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { helloMessage } from '../../ipc/hello-message.ts'
@@ -51,8 +52,10 @@ export async function* runSyncSession(
   }
   parts.log.info('session.attached', { session: session.id, controller: attach.controllerName })
   try {
-    yield response({ case: 'hello', value: await hello(parts, attach, session) })
-    yield* new SyncSession(parts, session).responses(incoming, AbortSignal.any([signal, session.signal]))
+    const value = await hello(parts, attach, session)
+    yield response({ case: 'hello', value })
+    const facts = value.facts?.accelerationPending === false ? undefined : parts.facts.whole()
+    yield* new SyncSession(parts, session, facts).responses(incoming, AbortSignal.any([signal, session.signal]))
     if (session.ending) yield endFrame(session.ending)
   } finally {
     parts.log.info('session.over', { session: session.id, code: session.ending?.code ?? 'link' })
@@ -98,10 +101,18 @@ class SyncSession {
   readonly #session: AgentSession
   readonly #bell = new Bell()
   #fenced = false
+  /** What Hello could not tell yet, until it is told. */
+  #untold: HostFacts | undefined
 
-  constructor(parts: SyncSessionParts, session: AgentSession) {
+  constructor(parts: SyncSessionParts, session: AgentSession, facts: Promise<HostFacts> | undefined) {
     this.#parts = parts
     this.#session = session
+    void facts?.then(this.#learned, (error) => parts.log.warn('session.facts', { error: asFault(error).message }))
+  }
+
+  #learned = (facts: HostFacts): void => {
+    this.#untold = facts
+    this.#bell.ring()
   }
 
   /** Reports until the session is over; resolves then, and throws only what broke the stream. */
@@ -156,7 +167,10 @@ class SyncSession {
     const report = this.#parts.engine.report()
     const metrics = report.metrics ?? (await this.#parts.facts.metrics().catch(() => undefined))
     const notices = [...report.notices, ...(this.#parts.notices?.() ?? [])].slice(0, MAX_NOTICES)
-    return fitReport({ ...report, fenced: this.#fenced, notices, ...(metrics ? { metrics } : {}) })
+    const facts = this.#untold
+    this.#untold = undefined
+    const more = { ...(metrics ? { metrics } : {}), ...(facts ? { facts } : {}) }
+    return fitReport({ ...report, fenced: this.#fenced, notices, ...more })
   }
 
   /** Until something changed, at least COALESCE_MS and at most one report period after the last report. */

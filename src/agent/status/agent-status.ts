@@ -10,7 +10,7 @@ import { describeSocketError, type SocketProblem, socketProblem } from './socket
 
 export type AgentStatus = { running: true; status: GetStatusResponse } | { running: false; reason: SocketProblem }
 
-/** A slow probe may delay the first answer of an agent by this much, ms. */
+/** A host busy with its VMs may delay an answer by this much, ms. */
 const ANSWER_MS = 10_000
 const CONNECT_MS = 5_000
 
@@ -75,6 +75,7 @@ export const factsJson = (facts: HostFacts): Record<string, unknown> => ({
   disk_free_bytes: Number(facts.diskFreeBytes),
   acceleration: facts.acceleration,
   acceleration_detail: facts.accelerationDetail,
+  acceleration_pending: facts.accelerationPending,
   vmm_version: facts.vmmVersion,
   missing: facts.missing,
   runs_as: facts.runsAs,
@@ -101,7 +102,7 @@ export function statusText(socketPath: string, answer: AgentStatus): string {
 }
 
 function factRows(facts: HostFacts): [string, string][] {
-  const accel = facts.acceleration === '' ? 'no VM can run' : facts.acceleration
+  const accel = facts.acceleration || (facts.accelerationPending ? 'still trying what VMs can run on' : 'no VM can run')
   const rows: [string, string][] = [
     ['Host', `${facts.hostname}, ${facts.os}, ${facts.arch}, ${facts.kernel}`],
     ['Machine', `${facts.cpus} CPUs, ${gib(facts.memBytes)} memory, ${gib(facts.diskFreeBytes)} free`],

@@ -106,7 +106,7 @@ export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
       ssh,
       agent: { ...host.agent, identityPublicKey: identityOf(hello) },
       hostKeyFingerprint: hostKey?.key.fingerprint ?? '',
-      facts: toldByHello(hello).facts ?? null,
+      facts: toldByHello(hello, null).facts ?? null,
     })
     if (!hostKey) return
     const { type, blob, fingerprint, how } = hostKey.key

@@ -123,7 +123,7 @@ class AgentSession {
     const pinned = { ...this.#host.agent, name: this.name, hostKeyFingerprint: this.#host.hostKeyFingerprint }
     const fault = judgeHello(hello, this.#nonce, pinned, connection.hostKeyFingerprint)
     if (fault) throw fault
-    hosts.setTold(this.#host.id, toldByHello(hello))
+    hosts.setTold(this.#host.id, toldByHello(hello, this.#host.facts))
     hosts.startAbove(this.#host.id, hello.lastSeenEpoch)
     const older = registry.active(this.#host.id)
     this.#active = { hostId: this.#host.id, sessionId: hello.sessionId, connection, hello }

@@ -8,7 +8,7 @@ import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.
 import type { ActiveSession } from '../hosts/agent-connection.ts'
 import type { HostRow, HostTold } from '../store/host-row.ts'
 import type { VmRow, VmStatus } from '../store/vm-row.ts'
-import { capacityRowOf } from './host-told.ts'
+import { capacityRowOf, factsRowOf } from './host-told.ts'
 import type { Registry } from './registry.ts'
 import { FactTracker, StatusTracker } from './status-tracker.ts'
 
@@ -60,7 +60,7 @@ export class ReportApplier {
     const host = hosts.find(hostId)
     if (!host) throw new Fault('host/not-found', 'permanent', { host: hostId })
     if (!registry.reported(session, report, { date: new Date(clock.now()), monotonic: clock.monotonic() })) return
-    this.#guard('report.not-stored', hostId, '', () => this.#store(hostId, report))
+    this.#guard('report.not-stored', hostId, '', () => this.#store(host, report))
     this.#checkEpoch(host, report)
     this.#guard('report.destroyed', hostId, '', () => this.#reap(hostId, report.destroyed))
     push.want(hostId, report.wantedImages)
@@ -73,13 +73,14 @@ export class ReportApplier {
   }
 
   /** One commit for the whole report; a commit that fails leaves nothing remembered as written. */
-  #store(hostId: string, report: Report): void {
+  #store(host: HostRow, report: Report): void {
+    const hostId = host.id
     try {
       this.#deps.transaction(() => {
         for (const row of report.vms)
           this.#guard('report.host-key', hostId, row.vmId, () => this.#applyHostKey(hostId, row))
         for (const row of report.vms) this.#guard('report.vm', hostId, row.vmId, () => this.#applyVm(hostId, row))
-        this.#guard('report.host', hostId, '', () => this.#applyHost(hostId, report))
+        this.#guard('report.host', hostId, '', () => this.#applyHost(host, report))
       })
     } catch (error) {
       this.forgetHost(
@@ -113,12 +114,13 @@ export class ReportApplier {
     )
   }
 
-  #applyHost(hostId: string, report: Report): void {
-    const { guestCidr, hostUplinkAddr, capacity } = report
+  #applyHost({ id: hostId, facts: known }: HostRow, report: Report): void {
+    const { guestCidr, hostUplinkAddr, capacity, facts } = report
     const told: HostTold = {
       guestCidr,
       uplinkAddress: address(hostUplinkAddr),
       ...(capacity ? { capacity: capacityRowOf(capacity) } : {}),
+      ...(facts ? { facts: factsRowOf(facts, known) } : {}),
     }
     this.#told.apply(hostId, JSON.stringify(told), () => this.#deps.hosts.setTold(hostId, told))
     for (const image of report.images) {

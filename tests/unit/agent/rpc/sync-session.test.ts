@@ -1,7 +1,10 @@
+import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { AgentSessions } from '../../../../src/agent/rpc/sessions.ts'
+import type { AgentFacts } from '../../../../src/agent/rpc/sync-engine.ts'
 import { runSyncSession } from '../../../../src/agent/rpc/sync-session.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
+import { type HostFacts, HostFactsSchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
 import type { SyncRequest } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../../../src/ipc/units.ts'
 import { attachFrame, FakeEngine, FakeIdentity, Pushed, snapshotFrame } from '../../../support/agent-wire.ts'
@@ -15,7 +18,10 @@ afterEach(() => {
 
 const never = () => new Promise<never>(() => {})
 
-function session(engine = new FakeEngine(), facts = { host: never, metrics: async () => undefined }) {
+function session(
+  engine = new FakeEngine(),
+  facts: AgentFacts = { host: never, whole: never, metrics: async () => undefined },
+) {
   const identity = new FakeIdentity()
   const sessions = new AgentSessions(identity)
   const self = { version: '1', digest: '', provisioner: '', hostNetworks: [], bootId: '', stateDir: '/s' }
@@ -37,6 +43,31 @@ async function timeTo(
   for (let i = 0; i < 1_000_000 && kind === null; i++) await vi.advanceTimersByTimeAsync(1)
   return [Date.now() - began, kind ?? undefined]
 }
+
+describe('facts of a session', () => {
+  it('are told by Hello before the probe is over, and once more by the report after it', async () => {
+    const probe = Promise.withResolvers<HostFacts>()
+    const pending = create(HostFactsSchema, { arch: 'x86_64', accelerationPending: true })
+    const { engine, requests, frames } = session(new FakeEngine(), {
+      host: async () => pending,
+      whole: () => probe.promise,
+      metrics: async () => undefined,
+    })
+    const next = async () => {
+      const frame = frames.next()
+      await vi.advanceTimersByTimeAsync(100)
+      const { message } = (await frame).value!
+      return message.case === 'hello' || message.case === 'report' ? message.value.facts : message.case
+    }
+    requests.push(attachFrame())
+    expect(await next()).toMatchObject({ arch: 'x86_64', accelerationPending: true })
+    expect(await next()).toBeUndefined()
+    probe.resolve(create(HostFactsSchema, { acceleration: 'tcg' }))
+    expect(await next()).toMatchObject({ acceleration: 'tcg', accelerationPending: false })
+    engine.change()
+    expect(await next()).toBeUndefined()
+  })
+})
 
 describe('the heartbeat of a session', () => {
   it('RPT-06: reports every 10 s when nothing changes', async () => {

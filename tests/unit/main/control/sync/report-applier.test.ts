@@ -84,6 +84,17 @@ function anApplier() {
 const ready = (vmId: string, more: object = {}) => ({ vmId, phase: 'ready', power: 'running', ...more })
 
 describe('report applier', () => {
+  it('facts told late are kept; a probe that still runs overwrites no known acceleration', () => {
+    const { hosts, host, apply } = anApplier()
+    const facts = () => hosts.get(host.id).facts
+    apply({ facts: { arch: 'x86_64', acceleration: 'tcg', accelerationDetail: 'KVM is broken.' } })
+    expect(facts()).toMatchObject({ acceleration: 'tcg', accelerationDetail: 'KVM is broken.' })
+    apply({ facts: { arch: 'x86_64', os: 'Debian', accelerationPending: true } })
+    expect(facts()).toMatchObject({ os: 'Debian', acceleration: 'tcg', accelerationDetail: 'KVM is broken.' })
+    apply({ facts: { arch: 'x86_64', acceleration: '', accelerationDetail: 'qemu is not installed.' } })
+    expect(facts()).toMatchObject({ acceleration: '', accelerationDetail: 'qemu is not installed.' })
+  })
+
   it('T27: repeated identical reports write nothing durable, not even after a restart', () => {
     const { vms, host, writes, apply, restart, db } = anApplier()
     const vm = vms.create(aVm(host.id))

@@ -120,6 +120,13 @@ export declare type HostFacts = Message<"eitri.agent.v1.HostFacts"> & {
    * @generated from field: string started_by = 17;
    */
   startedBy: string;
+
+  /**
+   * The probe still runs: acceleration and its detail say nothing new. A later Report has the facts that do.
+   *
+   * @generated from field: bool acceleration_pending = 18;
+   */
+  accelerationPending: boolean;
 };
 
 /**

@@ -545,6 +545,13 @@ export declare type Report = Message<"eitri.agent.v1.Report"> & {
    * @generated from field: repeated string notices = 15;
    */
   notices: string[];
+
+  /**
+   * Told once a session, when Hello's facts were absent or their acceleration pending. Absent = said nothing.
+   *
+   * @generated from field: optional eitri.agent.v1.HostFacts facts = 16;
+   */
+  facts?: HostFacts | undefined;
 };
 
 /**
