@@ -173,12 +173,27 @@ function asConnection(
     hostKey,
     closed,
     rxBytes: () => socket.bytesRead,
-    exec: async (command) => guarded(await opened<ClientChannel>((done) => client.exec(command, done))),
+    exec: async (command) =>
+      guarded(
+        await opened<ClientChannel>((done) =>
+          client.exec(command, (error, channel) => done(error, error ? channel : withExitKept(channel))),
+        ),
+      ),
     openSocket: async (path) =>
       guarded(await opened<ClientChannel>((done) => client.openssh_forwardOutStreamLocal(path, done))),
     sftp: () => opened<SFTPWrapper>((done) => client.sftp(done)),
     close: () => client.destroy(),
   }
+}
+
+/** A short command may have ended by the time its channel is handed on: whoever listens for `exit` then still hears it. */
+function withExitKept(channel: ClientChannel): ClientChannel {
+  channel.once('exit', (...told: unknown[]) => {
+    channel.on('newListener', (event: string, listener: (...args: unknown[]) => void) => {
+      if (event === 'exit') process.nextTick(listener, ...told)
+    })
+  })
+  return channel
 }
 
 const protocolFault = (target: SshTarget, detail: string, cause?: unknown) =>
