@@ -1,10 +1,7 @@
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { build as vite } from 'vite'
-import { bundleAgent, bundleElectron, bundlePlain, bundlePreload, writeAgentManifest } from './bundles.ts'
 import { root } from './root.ts'
-import { buildExecutable } from './sea.ts'
 import { ifStale, withBuildLock } from './stale.ts'
 
 export const TARGETS = ['main', 'electron', 'preload', 'renderer', 'assets', 'agent', 'sea'] as const
@@ -33,24 +30,30 @@ const OUTPUT: Record<Target, string> = {
   sea: `dist/agent/eitri-agent-linux-${process.arch}.gz`,
 }
 
+// A start with nothing stale must not wait for the build tools to load.
+const bundles = () => import('./bundles.ts')
+
 const RUN: Record<Target, () => Promise<void>> = {
-  main: bundlePlain,
-  electron: bundleElectron,
-  preload: bundlePreload,
+  main: async () => (await bundles()).bundlePlain(),
+  electron: async () => (await bundles()).bundleElectron(),
+  preload: async () => (await bundles()).bundlePreload(),
   renderer: buildRenderer,
   assets: copyAssets,
   agent: async () => {
+    const { bundleAgent, writeAgentManifest } = await bundles()
     await bundleAgent()
     await writeAgentManifest()
   },
   sea: async () => {
+    const { buildExecutable } = await import('./sea.ts')
     await buildExecutable()
-    await writeAgentManifest()
+    await (await bundles()).writeAgentManifest()
   },
 }
 
 async function buildRenderer(): Promise<void> {
-  await vite({ root: join(root, 'src/renderer'), configFile: join(root, 'vite.config.ts'), logLevel: 'warn' })
+  const { build } = await import('vite')
+  await build({ root: join(root, 'src/renderer'), configFile: join(root, 'vite.config.ts'), logLevel: 'warn' })
 }
 
 async function copyAssets(): Promise<void> {
