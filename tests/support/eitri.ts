@@ -113,9 +113,13 @@ export class Desktop implements AsyncDisposable {
     return path.join(this.#dir, 'serve.log')
   }
 
+  /** The end of what the control plane said, on stderr and in its own logs. */
   logTail(): string {
-    if (!fs.existsSync(this.logFile)) return ''
-    return fs.readFileSync(this.logFile, 'utf8').slice(-LOG_TAIL_BYTES)
+    const own = fs.readdirSync(this.dataDir, { recursive: true, encoding: 'utf8' }).filter((f) => f.endsWith('.log'))
+    return [this.logFile, ...own.map((f) => path.join(this.dataDir, f))]
+      .filter((file) => fs.existsSync(file))
+      .map((file) => fs.readFileSync(file, 'utf8').slice(-LOG_TAIL_BYTES))
+      .join('\n')
   }
 
   /** Ends it with a signal and waits; SIGTERM that is not heeded in time throws. */

@@ -23,6 +23,7 @@ const ADD_TIMEOUT_MS = 90_000
 const BUILD_TIMEOUT_MS = 240_000
 const BOOT_TIMEOUT_MS = 120_000
 const STEP_TIMEOUT_MS = 60_000
+const SSHD_LOG_BYTES = 4096
 /** Tables that tell what happened and may grow for ever; everything else must be as before. */
 const HISTORY = ['audit', 'tasks', 'task_steps']
 const VM = 'web1'
@@ -47,7 +48,8 @@ export function journey(title: string, way: Way): void {
           if (broken) skip('an earlier step failed')
           onTestFailed(() => {
             broken = true
-            console.error(desktop.logTail())
+            const sshd = fs.readFileSync(host.outside('/run/sshd.log'), 'utf8').slice(-SSHD_LOG_BYTES)
+            console.error(`${desktop.logTail()}\nsshd: ${sshd}`)
           })
           await run()
         },
