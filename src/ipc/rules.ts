@@ -6,6 +6,7 @@ import { LIMITS } from './units.ts'
 const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
 const empty = z.literal('')
 const name = z.string().refine(isName, NAME_RULE)
+const fingerprint = z.string().refine(isFingerprint, 'use a fingerprint as ssh prints it: SHA256:…')
 const nameOrId = z.string().min(1, 'name it').max(64, 'longer than any name')
 const sha256 = z.string().refine(isSha256, 'invalid image_sha256: 64 lower-case hex characters are needed')
 const port = z.number().int().min(1, 'ports start at 1').max(65535, 'ports end at 65535')
@@ -81,7 +82,7 @@ export const rules = {
     port: port.optional(),
     user: oneLine(64).regex(/^([A-Za-z0-9_][A-Za-z0-9_.@\\-]*)?$/, 'not a login name'),
     identityFile: oneLine(4096),
-    acceptHostKey: z.union([empty, z.string().refine(isFingerprint, 'use a fingerprint as ssh prints it: SHA256:…')]),
+    acceptHostKey: z.union([empty, fingerprint]),
     password: z.string().max(1024),
     sudoPassword: z.string().max(1024),
     passphrase: z.string().max(1024),
@@ -96,6 +97,7 @@ export const rules = {
   vmRef: z.object({ vm: nameOrId }),
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),
+  acceptHostKey: z.object({ host: nameOrId, fingerprint }),
   imageRef: z.object({ image: nameOrId }),
 } as const
 

@@ -144,6 +144,10 @@ export class FakeFleetServer {
         this.hosts.set(host.id, host)
         return { task: this.#start('add_host', request.name, host.id) }
       },
+      acceptHostKey: ({ host, fingerprint }) => {
+        this.calls.push(`acceptHostKey ${host} ${fingerprint}`)
+        return {}
+      },
       removeHost: ({ host, force, uninstall }) => {
         this.calls.push(`removeHost ${host} ${force} ${uninstall}`)
         return { leftBehind: ['web-1'] }

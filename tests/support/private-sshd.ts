@@ -16,6 +16,8 @@ export interface PrivateSshd extends AsyncDisposable {
   readonly hostKey: { type: string; blob: Buffer; fingerprint: string }
   /** Processes serving connections now. */
   sessions(): number[]
+  /** Ends its sessions and listens again with another host key, as a host that was rebuilt. */
+  replaceHostKey(): Promise<void>
   close(): Promise<void>
 }
 
@@ -51,17 +53,28 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     ...options,
   ]
   fs.writeFileSync(path.join(dir, 'sshd_config'), `${config.join('\n')}\n`)
-  const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', path.join(dir, 'sshd_config')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  await listening(child)
-  const blob = Buffer.from(fs.readFileSync(`${hostKeyFile}.pub`, 'utf8').split(' ')[1] ?? '', 'base64')
+  const start = async () => {
+    const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', path.join(dir, 'sshd_config')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    await listening(child)
+    return child
+  }
+  let child = await start()
+  const readKey = () => {
+    const blob = Buffer.from(fs.readFileSync(`${hostKeyFile}.pub`, 'utf8').split(' ')[1] ?? '', 'base64')
+    return { type: 'ssh-ed25519', blob, fingerprint: fingerprintOf(blob) }
+  }
+  let hostKey = readKey()
   const sessions = () => childrenOf(child.pid!)
-  const close = async () => {
+  const stop = async () => {
     const ended = child.exitCode === null ? once(child, 'exit') : undefined
     for (const pid of sessions().flatMap((pid) => [pid, ...childrenOf(pid)])) kill(pid)
     child.kill('SIGKILL')
     await ended
+  }
+  const close = async () => {
+    await stop()
     fs.rmSync(dir, { recursive: true, force: true })
   }
   return {
@@ -69,8 +82,17 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     port: chosen,
     user: os.userInfo().username,
     keyFile,
-    hostKey: { type: 'ssh-ed25519', blob, fingerprint: fingerprintOf(blob) },
+    get hostKey() {
+      return hostKey
+    },
     sessions,
+    async replaceHostKey() {
+      await stop()
+      for (const file of [hostKeyFile, `${hostKeyFile}.pub`]) fs.rmSync(file)
+      keygen('host_key')
+      hostKey = readKey()
+      child = await start()
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { faultFromData } from '../../ipc/faults.ts'
 import {
   type Host,
   HostSchema,
@@ -9,7 +10,7 @@ import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { reference, sshTarget } from './options.ts'
-import { invalid } from './outcome.ts'
+import { invalid, reasonLine } from './outcome.ts'
 import { stdinLines } from './prompts.ts'
 import { sheet, table } from './table.ts'
 
@@ -60,6 +61,12 @@ export function hostCommands(root: Command, run: Runner): void {
   })
   run(
     host
+      .command('accept-key <name> <SHA256:…>')
+      .description('trust the changed host key a host answers with, once compared on the host, and dial it'),
+    acceptKey,
+  )
+  run(
+    host
       .command('remove <name>')
       .description('take a host out of the fleet')
       .option('--force', 'although VMs are left there or it does not answer; they keep running')
@@ -107,6 +114,13 @@ async function sshWay(context: CommandContext, target: string, options: AddOptio
   return { case: 'ssh' as const, value }
 }
 
+async function acceptKey(context: CommandContext, name: string, fingerprint: string): Promise<void> {
+  context.deadline()
+  const request = check('acceptHostKey', { host: reference('host', name), fingerprint })
+  await (await context.fleet()).hosts.acceptHostKey(request, { signal: context.signal })
+  await answerHost(context, request.host)
+}
+
 async function removeHost(
   context: CommandContext,
   name: string,
@@ -132,11 +146,17 @@ async function answerHost(context: CommandContext, ref: string): Promise<void> {
 
 const capacity = (c: Host['capacity']) => c && `${c.vcpus} vCPU, ${c.memMb} MiB, ${c.diskGb} GiB`
 
+function whyLine({ name, link, linkFault }: Host): string {
+  if (!linkFault || link === 'connected') return ''
+  return reasonLine(faultFromData({ ...linkFault, params: { host: name, ...linkFault.params } }))
+}
+
 const hostSheet = (h: Host): string =>
   sheet([
     ['name', h.name],
     ['id', h.id],
     ['link', h.link],
+    ['why', whyLine(h)],
     ['address', h.address || h.kind],
     ['agent', h.agentVersion],
     ['runs as', h.runsAs],

@@ -3,6 +3,7 @@ import { connectorOf } from './hosts/connectors.ts'
 import { HostLinks } from './hosts/host-links.ts'
 import { ImagePush } from './hosts/image-push.ts'
 import { localPossible, localProgram } from './hosts/local.ts'
+import { acceptOffered, OfferedKeys } from './hosts/offered-keys.ts'
 import { addHost } from './hosts/onboarding.ts'
 import { removeAgent } from './hosts/remove-host.ts'
 import { HostSecrets } from './hosts/secrets.ts'
@@ -41,7 +42,8 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   const fleetId = stores.settings.fleetId()
   const secrets = new HostSecrets()
   const computer = { platform, arch, env }
-  const ssh = { hostKeys, secrets, clock, sshDir: paths.sshDir, env }
+  const offered = new OfferedKeys()
+  const ssh = { hostKeys, secrets, offered, clock, sshDir: paths.sshDir, env }
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
   const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
   const pushes = new ImagePush({ images: paths.images, connectorOf: connector, sessions: registry, clock, log })
@@ -67,7 +69,12 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   }
   return {
     fleetId,
-    links,
+    links: {
+      tryNow: (hostId) => links.tryNow(hostId),
+      signIn: (hostId, given) => links.signIn(hostId, given),
+      acceptKey: (hostId, fingerprint) =>
+        acceptOffered({ hosts, hostKeys, links, offered, transaction, clock }, hostId, fingerprint),
+    },
     onboarding: {
       addHost: (input, task) => addHost(onboarding, input, task),
       removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
@@ -78,6 +85,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
       await links.remove(hostId)
       hosts.remove(hostId)
       registry.forget(hostId)
+      offered.note(hostId, undefined)
       applier.forgetHost(hostId, vmIds)
     },
     localPossible: () => localPossible(computer),

@@ -138,6 +138,7 @@ export class FakeFleet {
       }),
       reconnectHost: seen('reconnectHost', () => ({})),
       signInHost: seen('signInHost', () => ({})),
+      acceptHostKey: seen('acceptHostKey', () => ({})),
       removeHost: seen('removeHost', () => ({})),
       listHosts: () => ({ hosts: this.#state.hosts }),
     })

@@ -42,6 +42,8 @@ export interface HostOnboarding {
 export interface HostLinkControl {
   tryNow(hostId: string): void
   signIn(hostId: string, secrets: { password: string; passphrase: string }): void
+  /** Raises input/invalid unless the host offered this key at its last try. */
+  acceptKey(hostId: string, fingerprint: string): void
 }
 
 export interface HostsApiDeps {
@@ -71,6 +73,11 @@ export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
     },
     signInHost: (request) => {
       links.signIn(resolve(request).id, { password: request.password, passphrase: request.passphrase })
+      return {}
+    },
+    acceptHostKey: (request) => {
+      const { fingerprint } = check('acceptHostKey', request)
+      links.acceptKey(resolve(request).id, fingerprint)
       return {}
     },
   }

@@ -95,6 +95,8 @@ class HostLoop {
   #handed: AgentLink | undefined
   #link: AgentLink | undefined
   #attempt = 0
+  /** Asked to dial while a try was under way that may end by what was true before. */
+  #again = false
   #waiting: { poke: AbortController; asks: Fault | undefined } | undefined
   #done: Promise<void> | undefined
 
@@ -115,6 +117,7 @@ class HostLoop {
 
   tryNow(): void {
     this.#attempt = 0
+    this.#again = this.#waiting === undefined && this.#link === undefined
     this.#waiting?.poke.abort()
   }
 
@@ -139,7 +142,7 @@ class HostLoop {
       const delayMs = stops ? undefined : this.#delayMs(fault)
       const nextTryAt = delayMs === undefined ? undefined : new Date(this.#deps.clock.now() + delayMs)
       this.#deps.setLink(this.#hostId, { state, fault, ...(nextTryAt ? { nextTryAt } : {}) })
-      await this.#wait(delayMs, stops ? fault : undefined)
+      if (!this.#again) await this.#wait(delayMs, stops ? fault : undefined)
     }
   }
 
@@ -148,8 +151,10 @@ class HostLoop {
     const { clock, runSession } = this.#deps
     const { signal } = this.#stop
     let upAt: number | undefined
+    this.#again = false
     try {
       this.#link = await this.#connect(signal)
+      this.#again = false
       upAt = clock.monotonic()
       const fault = await runSession({ hostId: this.#hostId, connection: this.#link, signal })
       // A session ends with its stream; the connection may know better why.

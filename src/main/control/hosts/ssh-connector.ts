@@ -4,17 +4,20 @@ import { Fault } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/host-row.ts'
 import { type AgentLink, type LinkConnector, openAgentLink } from './agent-link.ts'
 import { faultOfVerdict, type HostKeys, readTrust } from './host-key-trust.ts'
+import type { OfferedKeys } from './offered-keys.ts'
 import type { HostSecrets } from './secrets.ts'
-import { DEFAULT_KEYS, type SshTarget } from './ssh/config.ts'
+import { DEFAULT_KEYS, knownAs, type SshTarget } from './ssh/config.ts'
 import { connectSsh, type SshConnection } from './ssh/connection.ts'
 import { gatherCredentials, SignIn } from './ssh/credentials.ts'
 import { runCommand, shellWord } from './ssh/exec.ts'
+import type { HostKeyVerdict } from './ssh/host-keys.ts'
 import { runScript } from './ssh/script.ts'
 import { openStdio } from './ssh/stdio-carrier.ts'
 
 export interface SshConnectorDeps {
   hostKeys: HostKeys
   secrets: HostSecrets
+  offered: OfferedKeys
   clock: Clock
   sshDir: string
   env: Readonly<Record<string, string | undefined>>
@@ -55,7 +58,11 @@ export async function signInTo(deps: SshConnectorDeps, host: HostRow, signal: Ab
       target: { ...target, host: host.name },
       signIn: new SignIn(credentials),
       hostKeyOrder: trust.order,
-      verify: (key) => faultOfVerdict(host.name, key, trust.judge(key)),
+      verify: (key) => {
+        const verdict = trust.judge(key)
+        deps.offered.note(host.id, isForAPerson(verdict) ? { ...key, ...knownAs(target) } : undefined)
+        return faultOfVerdict(host.name, key, verdict)
+      },
       signal,
     })
   } catch (error) {
@@ -63,6 +70,10 @@ export async function signInTo(deps: SshConnectorDeps, host: HostRow, signal: Ab
     throw new Fault('ssh/passphrase-wrong', 'permanent', { host: host.name, file: needed.file }, { cause: error })
   }
 }
+
+/** Whether a person who compared it may trust the key. */
+const isForAPerson = ({ kind }: HostKeyVerdict): boolean =>
+  kind === 'changed' || kind === 'unknown' || kind === 'other-type-known'
 
 /** Without a session channel sshd leaves Nagle on: 44 ms a call instead of 1. Refused where sessions are; harmless then. */
 export async function firstExec(

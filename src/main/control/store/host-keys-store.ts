@@ -36,6 +36,15 @@ export class HostKeysStore {
       .map((raw) => ({ ...raw, blob: Buffer.from(raw.blob, 'base64'), firstSeen: new Date(raw.first_seen) }))
   }
 
+  /** The only key of its host from now on, whatever types were known. Idempotent. */
+  replace(row: HostKeyRow): void {
+    this.#db.transaction(() => {
+      const params = { host: row.host.toLowerCase(), port: row.port, blob: row.blob.toString('base64') }
+      this.#db.run('DELETE FROM host_keys WHERE host = $host AND port = $port AND blob <> $blob', params)
+      this.accept(row)
+    })
+  }
+
   /** Replaces a key of the same type. Idempotent. */
   accept(row: HostKeyRow): void {
     this.#db.run(

@@ -107,7 +107,12 @@ export class HostsStore {
     this.#db.transaction(() => {
       const row = this.get(id)
       this.#db.run('UPDATE hosts SET host_key_fingerprint = $fingerprint WHERE id = $id', { id, fingerprint })
-      this.#audit.add({ action: 'host.key', tenant: row.tenant, hostId: id, detail: { fingerprint } })
+      this.#audit.add({
+        action: 'host.accept-key',
+        tenant: row.tenant,
+        hostId: id,
+        detail: { fingerprint, known: row.hostKeyFingerprint },
+      })
       this.#db.changed('host', id)
     })
   }

@@ -53,3 +53,14 @@ export async function signInHost(host: Host, secrets: { password: string; passph
     return false
   }
 }
+
+/** Answers whether the key is trusted now; the host is dialled at once. */
+export async function acceptHostKey(host: Host, fingerprint: string): Promise<boolean> {
+  try {
+    await api.hosts.acceptHostKey({ host: host.id, fingerprint })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}

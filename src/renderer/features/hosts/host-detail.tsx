@@ -15,7 +15,7 @@ import { VmState } from '../vms/vms-table.tsx'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
 import { HostMenu, HostState } from './hosts-table.tsx'
-import { hostFault, isCurrent, nextTryInMs, shareOf } from './view-model.ts'
+import { hostFault, isCurrent, nextTryInMs, offeredKey, shareOf } from './view-model.ts'
 
 export function HostDetail({ id }: { id: string }) {
   const host = useHost(id)
@@ -71,7 +71,6 @@ function Trouble({ host }: { host: Host }) {
   const now = useNow()
   const fault = hostFault(host)
   const wait = nextTryInMs(host, now)
-  const signIn = host.link === 'sign_in_needed'
   return (
     <>
       {fault && (
@@ -79,13 +78,19 @@ function Trouble({ host }: { host: Host }) {
           fault={fault}
           tone={host.link === 'key_changed' ? 'bad' : 'warn'}
           actions={
-            signIn ? (
-              <Button size="small" look="primary" onClick={() => sheets.signIn(host)}>
-                Sign in
-              </Button>
-            ) : (
-              wait !== undefined && <span className="text-dim text-xs">Next try in {formatDuration(wait)}</span>
-            )
+            <>
+              {host.link === 'sign_in_needed' && (
+                <Button size="small" look="primary" onClick={() => sheets.signIn(host)}>
+                  Sign in
+                </Button>
+              )}
+              {offeredKey(host) && (
+                <Button size="small" look="primary" onClick={() => sheets.compareKeys(host)}>
+                  Compare keys
+                </Button>
+              )}
+              {wait !== undefined && <span className="text-dim text-xs">Next try in {formatDuration(wait)}</span>}
+            </>
           }
         />
       )}

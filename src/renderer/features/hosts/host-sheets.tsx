@@ -1,13 +1,17 @@
 import { create } from 'zustand'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { CompareKeysSheet } from './compare-keys-sheet.tsx'
 import { RemoveHostSheet } from './remove-host-sheet.tsx'
 import { SignInSheet } from './sign-in-sheet.tsx'
 
-const useSheet = create<{ open: { kind: 'remove' | 'sign-in'; host: Host } | undefined }>(() => ({ open: undefined }))
+const useSheet = create<{ open: { kind: 'remove' | 'sign-in' | 'compare-keys'; host: Host } | undefined }>(() => ({
+  open: undefined,
+}))
 const close = () => useSheet.setState({ open: undefined })
 
 const sheets = {
   remove: (host: Host) => useSheet.setState({ open: { kind: 'remove', host } }),
+  compareKeys: (host: Host) => useSheet.setState({ open: { kind: 'compare-keys', host } }),
   signIn: (host: Host) => useSheet.setState({ open: { kind: 'sign-in', host } }),
 }
 
@@ -17,9 +21,8 @@ export const useHostSheets = () => sheets
 export function HostSheets() {
   const open = useSheet((s) => s.open)
   if (!open) return null
-  return open.kind === 'remove' ? (
-    <RemoveHostSheet host={open.host} onClose={close} />
-  ) : (
-    <SignInSheet host={open.host} onClose={close} />
-  )
+  const { kind, host } = open
+  if (kind === 'remove') return <RemoveHostSheet host={host} onClose={close} />
+  if (kind === 'sign-in') return <SignInSheet host={host} onClose={close} />
+  return <CompareKeysSheet host={host} onClose={close} />
 }

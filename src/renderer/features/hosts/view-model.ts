@@ -47,6 +47,21 @@ export function hostFault(host: Host): FaultData | undefined {
   return { ...fault, params: { host: host.name, ...fault.params } }
 }
 
+export interface OfferedKey {
+  keyType: string
+  fingerprint: string
+  /** Empty = only keys of other types are known. */
+  known: string
+}
+
+/** The key it answered with at its last try, when a person may accept it; a revoked one never is. */
+export function offeredKey(host: Host): OfferedKey | undefined {
+  const fault = hostFault(host)
+  if (fault?.code !== 'ssh/host-key-changed' && fault?.code !== 'ssh/host-key-unknown') return undefined
+  const { key_type: keyType = '', fingerprint = '', known = '' } = fault.params
+  return { keyType, fingerprint, known: known || host.hostKeyFingerprint }
+}
+
 /** Seconds to the next try; undefined when none is planned. */
 export function nextTryInMs(host: Host, nowMs: number): number | undefined {
   const at = msOf(host.nextTryAt)

@@ -52,10 +52,38 @@ function NewKey({ task, question, hostKey, onClose }: HostKeyProps) {
 }
 
 function ChangedKey({ task, question, hostKey, onClose }: HostKeyProps) {
+  return (
+    <ChangedKeySheet
+      host={hostKey.host}
+      keyType={hostKey.keyType}
+      fingerprint={hostKey.fingerprint}
+      known={hostKey.knownFingerprint ?? ''}
+      knownSinceMs={msOf(hostKey.knownSince)}
+      onClose={onClose}
+      onRefuse={() => void cancelTask(task)}
+      onReplace={() => void answerTask(task, question, { case: 'acceptFingerprint', value: hostKey.fingerprint })}
+    />
+  )
+}
+
+interface ChangedKeyProps {
+  host: string
+  keyType: string
+  fingerprint: string
+  /** Empty = only keys of other types are known. */
+  known: string
+  knownSinceMs?: number | undefined
+  onReplace: () => void
+  onRefuse: () => void
+  onClose: () => void
+}
+
+/** Both keys beside each other; replacing the known one takes the last characters of the new. */
+export function ChangedKeySheet(props: ChangedKeyProps) {
+  const { host, keyType, fingerprint, known, knownSinceMs: since, onReplace, onRefuse, onClose } = props
   const refuse = useRef<HTMLButtonElement>(null)
   const [typed, setTyped] = useState('')
-  const lastFour = hostKey.fingerprint.slice(-4)
-  const since = msOf(hostKey.knownSince)
+  const lastFour = fingerprint.slice(-4)
   return (
     <Dialog
       open
@@ -63,18 +91,14 @@ function ChangedKey({ task, question, hostKey, onClose }: HostKeyProps) {
       tone="danger"
       onClose={onClose}
       initialFocus={refuse}
-      title={`${hostKey.host} answered with a different host key`}
+      title={`${host} answered with a different host key`}
       description="We did not sign in. Its VMs keep running. Rebuilt lately? Or someone in the middle."
       footer={
         <>
-          <Button
-            look="danger"
-            disabled={typed !== lastFour}
-            onClick={() => void answerTask(task, question, { case: 'acceptFingerprint', value: hostKey.fingerprint })}
-          >
+          <Button look="danger" disabled={typed !== lastFour} onClick={onReplace}>
             Replace the key
           </Button>
-          <Button ref={refuse} look="primary" onClick={() => void cancelTask(task)}>
+          <Button ref={refuse} look="primary" onClick={onRefuse}>
             Do not connect
           </Button>
         </>
@@ -83,12 +107,12 @@ function ChangedKey({ task, question, hostKey, onClose }: HostKeyProps) {
       <div className="grid gap-3 sm:grid-cols-2">
         <Fingerprint
           label={since === undefined ? 'Known until now' : `Known since ${formatDate(new Date(since))}`}
-          value={hostKey.knownFingerprint ?? ''}
+          value={known}
         />
-        <Fingerprint label={`Answered now (${hostKey.keyType})`} value={hostKey.fingerprint} bad />
+        <Fingerprint label={`Answered now (${keyType})`} value={fingerprint} bad />
       </div>
       <p className="mt-4 mb-1.5 text-dim">Compare on the host's own console:</p>
-      <CopyText text={compareCommand(hostKey.keyType)} label="Copy the command" />
+      <CopyText text={compareCommand(keyType)} label="Copy the command" />
       <div className="mt-4 max-w-xs">
         <TextField
           label="To replace it, type the last 4 characters of the new fingerprint"

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FaultSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/fault_pb.js'
 import { SecretQuestionSchema, TaskSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { runCli } from '../../../../src/main/cli/cli.ts'
 import type { CliParts } from '../../../../src/main/cli/context.ts'
@@ -417,6 +418,21 @@ describe('host add', () => {
 })
 
 describe('the other nouns', () => {
+  it('accepts the changed key of a host by its fingerprint, and says in host show why one is needed', async () => {
+    const fingerprint = `SHA256:${'n'.repeat(43)}`
+    await eitri('host', 'add', 'rack', '--local')
+    const host = [...fleet.hosts.values()][0]!
+    host.link = 'key_changed'
+    const changed = { code: 'ssh/host-key-changed', disposition: 'permanent', id: 'x', params: { fingerprint } }
+    host.linkFault = create(FaultSchema, changed)
+    expect((await eitri('host', 'show', 'rack')).out).toMatch(
+      /^why: +rack answered with a different host key: SHA256:n/m,
+    )
+    expect((await eitri('host', 'accept-key', 'rack', fingerprint, '--json')).json()).toMatchObject({ name: 'rack' })
+    expect(fleet.calls).toContain(`acceptHostKey rack ${fingerprint}`)
+    expect(await eitri('host', 'accept-key', 'rack', 'aa:bb')).toMatchObject({ code: 2 })
+  })
+
   it('adds an image with its digest and builds the tiny one', async () => {
     const way = ['--url', 'https://example.org/disk.qcow2', '--sha256', SHA, '--default']
     expect((await eitri('image', 'add', 'debian', ...way)).code).toBe(0)

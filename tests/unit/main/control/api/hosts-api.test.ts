@@ -37,6 +37,7 @@ function anApi() {
     links: {
       tryNow: (id) => did.push(`try ${id}`),
       signIn: (id, { password }) => did.push(`sign in ${id} ${password}`),
+      acceptKey: (id, fingerprint) => did.push(`accept ${id} ${fingerprint}`),
     },
     onboarding: {
       async addHost(input) {
@@ -151,12 +152,18 @@ describe('hosts API', () => {
     expect((await remove({ host: host.id, force: true })).leftBehind).toEqual(['web'])
   })
 
-  it('reconnects and signs in by name', async () => {
+  it('reconnects, signs in and accepts a host key by name', async () => {
     const { call, hosts, did } = anApi()
     const host = hosts.create(aHost({ name: 'rack' }))
     await call('reconnectHost', { host: 'rack' })
     await call('signInHost', { host: 'rack', password: 'pw', passphrase: '' })
     expect(did).toEqual([`try ${host.id}`, `sign in ${host.id} pw`])
+    const fingerprint = `SHA256:${'a'.repeat(43)}`
+    await call('acceptHostKey', { host: 'rack', fingerprint })
+    expect(did.at(-1)).toBe(`accept ${host.id} ${fingerprint}`)
+    await expect(call('acceptHostKey', { host: 'rack', fingerprint: 'aa:bb' })).rejects.toMatchObject({
+      code: 'input/invalid',
+    })
     await expect(call('reconnectHost', { host: 'none' })).rejects.toMatchObject({ code: 'host/not-found' })
   })
 })

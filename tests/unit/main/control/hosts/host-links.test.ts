@@ -186,6 +186,18 @@ describe('the loop of a host', () => {
     await t.links.stop()
   })
 
+  it('dials once more when told to while a try is under way, for that may end by what was true before', async () => {
+    const t = theLinks()
+    const answer = Promise.withResolvers<never>()
+    t.tries.push(answer.promise as never)
+    t.links.add(HOST)
+    t.links.tryNow(HOST)
+    answer.reject(fault('ssh/host-key-changed'))
+    expect(await t.nextSleep()).toBe(RETRY_FLOOR_MS * 2)
+    expect(t.seen.dialled).toBe(2)
+    await t.links.stop()
+  })
+
   it('does not take waking for trust in a changed key', async () => {
     const t = theLinks()
     t.tries.push(fault('ssh/host-key-changed'))

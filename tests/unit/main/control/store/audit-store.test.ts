@@ -60,7 +60,7 @@ describe('audit store', () => {
     ).toEqual([
       'host.add',
       'host.agent',
-      'host.key',
+      'host.accept-key',
       'vm.create',
       'vm.stop',
       'vm.delete',

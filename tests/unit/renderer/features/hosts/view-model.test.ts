@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { hostFault, hostState, nextTryInMs, shareOf } from '../../../../../src/renderer/features/hosts/view-model.ts'
+import {
+  hostFault,
+  hostState,
+  nextTryInMs,
+  offeredKey,
+  shareOf,
+} from '../../../../../src/renderer/features/hosts/view-model.ts'
 import { aHost, at } from '../../../../support/fake-fleet/rows.ts'
 
 const NOW = Date.UTC(2026, 10, 30, 14, 2, 11)
@@ -36,6 +42,15 @@ describe('why a host is not connected', () => {
 
   it('is nothing once it is connected, whatever went wrong before', () => {
     expect(hostFault(aHost({ linkFault: fault('host/unreachable') }))).toBeUndefined()
+  })
+
+  it('has the key to compare only where a person may accept it', () => {
+    const params = { fingerprint: 'SHA256:new', known: 'SHA256:old', key_type: 'ssh-ed25519' }
+    const changed = { ...fault('ssh/host-key-changed'), params }
+    const offered = { keyType: 'ssh-ed25519', fingerprint: 'SHA256:new', known: 'SHA256:old' }
+    expect(offeredKey(aHost({ link: 'key_changed', linkFault: changed }))).toEqual(offered)
+    expect(offeredKey(aHost({ link: 'key_changed', linkFault: fault('ssh/host-key-revoked') }))).toBeUndefined()
+    expect(offeredKey(aHost({ link: 'connected', linkFault: changed }))).toBeUndefined()
   })
 
   it('says when it is tried again', () => {

@@ -640,6 +640,43 @@ export declare type SignInHostResponse = Message<"eitri.fleet.v1.SignInHostRespo
 export declare const SignInHostResponseSchema: GenMessage<SignInHostResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.AcceptHostKeyRequest
+ */
+export declare type AcceptHostKeyRequest = Message<"eitri.fleet.v1.AcceptHostKeyRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * SHA256:… as the fault of the link says it.
+   *
+   * @generated from field: string fingerprint = 2;
+   */
+  fingerprint: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AcceptHostKeyRequest.
+ * Use `create(AcceptHostKeyRequestSchema)` to create a new message.
+ */
+export declare const AcceptHostKeyRequestSchema: GenMessage<AcceptHostKeyRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.AcceptHostKeyResponse
+ */
+export declare type AcceptHostKeyResponse = Message<"eitri.fleet.v1.AcceptHostKeyResponse"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AcceptHostKeyResponse.
+ * Use `create(AcceptHostKeyResponseSchema)` to create a new message.
+ */
+export declare const AcceptHostKeyResponseSchema: GenMessage<AcceptHostKeyResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.HostService
  */
 export declare const HostService: GenService<{
@@ -696,6 +733,16 @@ export declare const HostService: GenService<{
     methodKind: "unary";
     input: typeof SignInHostRequestSchema;
     output: typeof SignInHostResponseSchema;
+  },
+  /**
+   * Trusts the key the host offered at its last try in place of the known one, and dials. Idempotent.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.AcceptHostKey
+   */
+  acceptHostKey: {
+    methodKind: "unary";
+    input: typeof AcceptHostKeyRequestSchema;
+    output: typeof AcceptHostKeyResponseSchema;
   },
 }>;
 

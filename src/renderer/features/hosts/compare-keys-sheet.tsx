@@ -1,0 +1,22 @@
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { ChangedKeySheet } from '../tasks/host-key-sheet.tsx'
+import { acceptHostKey } from './actions.ts'
+import { offeredKey } from './view-model.ts'
+
+/** The key a host of the fleet was accepted with beside the one it answers with now. */
+export function CompareKeysSheet({ host, onClose }: { host: Host; onClose: () => void }) {
+  const offered = offeredKey(host)
+  if (!offered) return null
+  const replace = async () => {
+    if (await acceptHostKey(host, offered.fingerprint)) onClose()
+  }
+  return (
+    <ChangedKeySheet
+      {...offered}
+      host={host.name}
+      onReplace={() => void replace()}
+      onRefuse={onClose}
+      onClose={onClose}
+    />
+  )
+}
