@@ -7,7 +7,7 @@ import { type CliParts, CommandContext, type GlobalOptions, type Runner } from '
 import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
 import { duration } from './options.ts'
-import { EXIT, exitCodeOf, faultOf, reasonLine } from './outcome.ts'
+import { EXIT, exitCodeOf, faultOf, lostOutput, reasonLine } from './outcome.ts'
 import { serveCommand } from './serve-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { vmCommands } from './vm-commands.ts'
@@ -15,6 +15,8 @@ import { vmCommands } from './vm-commands.ts'
 /** Runs one command line; the exit code. Never throws. */
 export async function runCli(argv: string[], parts: CliParts): Promise<number> {
   let code: number = EXIT.done
+  // Whoever awaits a write hears of its failure; an event nobody listens to would end the process with a stack.
+  for (const stream of [parts.io.stdout, parts.io.stderr]) stream.on('error', () => {})
   const run: Runner = (command, action) => {
     command.action(async (...args: unknown[]) => {
       const context = new CommandContext(parts, command.optsWithGlobals<GlobalOptions>())
@@ -22,7 +24,13 @@ export async function runCli(argv: string[], parts: CliParts): Promise<number> {
       try {
         await action(context, ...(args.slice(0, -1) as never))
       } catch (error) {
-        const fault = faultOf(error, context.signal, context.socketPath)
+        const lost = lostOutput(error)
+        if (lost !== undefined) {
+          if (lost !== '') parts.io.stderr.write(`${lost}\n`)
+          code = lost === '' ? EXIT.done : EXIT.failed
+          return
+        }
+        const fault = faultOf(error, context.signal, () => context.socketPath)
         parts.io.stderr.write(`${reasonLine(fault)}\n`)
         code = exitCodeOf(fault.code)
       } finally {

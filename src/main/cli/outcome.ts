@@ -23,18 +23,25 @@ export function exitCodeOf(code: FaultCode): number {
 }
 
 /** Any error of a command as the fault to report; an aborted command failed of what aborted it. */
-export function faultOf(error: unknown, signal: AbortSignal, socketPath: string): Fault {
-  if (signal.aborted) {
-    const why = findFault(signal.reason)
-    if (why) return why
-  }
-  return fleetFault(error, socketPath)
+export function faultOf(error: unknown, signal: AbortSignal, socketPath: () => string): Fault {
+  const why = signal.aborted ? findFault(signal.reason) : undefined
+  // A data folder no socket fits into has no socket path to name.
+  return why ?? findFault(error) ?? fleetFault(error, socketPath())
 }
 
 /** The one line a failed command says on stderr; `said` is the host's own sentence for what happened. */
 export function reasonLine({ code, params }: Fault): string {
   const { what, effect, next } = faultText(code, params)
   return [printable(params['said'] ?? '') || what, effect, next].filter((part) => part !== '').join(' ')
+}
+
+/** What to say when the answer itself could not be written; empty for a reader that has enough, as in `eitri vm list | head`. */
+export function lostOutput(error: unknown): string | undefined {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall !== 'write' || code === undefined) return undefined
+  return code === 'EPIPE'
+    ? ''
+    : `Standard output cannot be written (${code}). What was asked for went on; look at it again.`
 }
 
 export const invalid = (field: string, value: string, problem: string): Fault =>

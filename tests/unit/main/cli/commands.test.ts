@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Fault } from '../../../../src/ipc/faults.ts'
 import { FaultSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/fault_pb.js'
 import { SecretQuestionSchema, TaskSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { runCli } from '../../../../src/main/cli/cli.ts'
@@ -39,6 +40,34 @@ async function eitri(...argv: string[]) {
   io.stdin.end()
   return { code: await code, out: io.out, err: io.err, json: () => JSON.parse(io.out) as any }
 }
+
+describe('a data folder no socket fits into', () => {
+  it('is a usage fault with a sentence', async () => {
+    const io = new FakeTerminal()
+    const apiSocket = () => {
+      throw new Fault('input/invalid', 'permanent', { field: 'data_dir', problem: 'use a shorter folder', value: '/x' })
+    }
+    expect(await runCli(['vm', 'list', '--data-dir', '/x'], { ...parts(io), apiSocket })).toBe(2)
+    expect(io.err).toMatch(/^data_dir "\/x" is not valid: use a shorter folder\./)
+  })
+})
+
+describe('output nobody can take', () => {
+  it.each([
+    ['EPIPE', 0, ''],
+    ['ENOSPC', 1, 'Standard output cannot be written (ENOSPC). What was asked for went on; look at it again.\n'],
+  ])('%s ends the command with %i and no stack', async (errno, code, said) => {
+    const io = new FakeTerminal()
+    vi.spyOn(io.stdout, 'write').mockImplementation(((_: unknown, done?: (error: Error) => void) => {
+      const error = Object.assign(new Error('write'), { code: errno, syscall: 'write' })
+      done?.(error)
+      io.stdout.emit('error', error)
+      return false
+    }) as never)
+    expect(await start(['vm', 'list'], io).code).toBe(code)
+    expect(io.err).toBe(said)
+  })
+})
 
 describe('answers', () => {
   it('are the messages in proto JSON, snake_case, zero values and 64-bit strings included', async () => {
