@@ -38,6 +38,8 @@ export class PartialImage {
     try {
       for (let at = 0; at < chunk.length; ) at += (await this.#handle.write(chunk, at)).bytesWritten
     } catch (error) {
+      // A full disk may have taken part of the chunk; a resume goes on at the bytes that are hashed.
+      await this.#handle.truncate(this.#size)
       if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
       throw error
     }
