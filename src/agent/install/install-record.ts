@@ -11,6 +11,8 @@ const Install = z.object({
   started_by: z.enum(STARTERS),
   runs_as: z.string(),
   socket: z.string(),
+  /** What install changed about the group; agents of before did not say. */
+  group: z.object({ made: z.boolean(), members: z.array(z.string()) }).default({ made: false, members: [] }),
 })
 export type InstallRecord = z.infer<typeof Install>
 

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { ensureDir, isAbsent, publishFile, removeTree, tempBeside } from '../os/files.ts'
 import { askStatus } from '../status/agent-status.ts'
-import { type HostAccess, mustRun, succeeds } from './host-access.ts'
-import { type StartedBy, writeInstall } from './install-record.ts'
+import { ensureAgentGroup, type GroupChange } from './agent-group.ts'
+import type { HostAccess } from './host-access.ts'
+import { readInstall, type StartedBy, writeInstall } from './install-record.ts'
 import { AGENT_GROUP, type AgentPlaces, agentPlaces, groupId } from './places.ts'
 import { type RunningProgram, wrapperScript } from './self.ts'
 import { hasUserManager, service } from './service.ts'
@@ -96,9 +97,17 @@ class Installation {
     await this.#directories()
     const executable = await this.#executable()
     await this.#link(executable)
-    const group = this.#root ? await this.#group(steerUser) : ''
+    const change = this.#root ? await this.#group(steerUser) : undefined
+    const group = change ? AGENT_GROUP : ''
     const started_by = await this.#supervise()
-    const record = { executable: link, version, started_by, runs_as: host.login.name, socket }
+    const record = {
+      executable: link,
+      version,
+      started_by,
+      runs_as: host.login.name,
+      socket,
+      group: change ?? { made: false, members: [] },
+    }
     await writeInstall(stateDir, record)
     if (start) await this.#start(started_by)
     return {
@@ -160,39 +169,25 @@ class Installation {
     this.#steps.add(`linked ${link}`, before ? undefined : () => rm(link, { force: true }))
   }
 
-  async #group(steerUsers: readonly string[]): Promise<string> {
+  /** Undefined = no group: only root may steer. */
+  async #group(steerUsers: readonly string[]): Promise<GroupChange | undefined> {
     const host = this.#host
-    const file = join(host.prefix, '/etc/group')
-    const has = async () => groupId(AGENT_GROUP, await readFile(file, 'utf8').catch(() => ''))
-    if ((await has()) === undefined) {
-      const made =
-        (await succeeds(host, 'groupadd', ['--system', AGENT_GROUP]).catch(() => false)) ||
-        (await succeeds(host, 'addgroup', ['-S', AGENT_GROUP]).catch(() => false))
-      if (!made) {
-        this.#steps.warnings.push(`The group ${AGENT_GROUP} could not be made; only root may steer the agent.`)
-        return ''
-      }
-      this.#steps.add(`made the group ${AGENT_GROUP}`, () => mustRun(host, 'groupdel', [AGENT_GROUP]))
+    const change = await ensureAgentGroup(host, steerUsers, this.#steps)
+    if (!change) {
+      this.#steps.warnings.push(`The group ${AGENT_GROUP} could not be made; only root may steer the agent.`)
+      return undefined
     }
-    for (const login of steerUsers) await this.#addToGroup(login)
     const socketDir = dirname(this.#places.socket)
-    const gid = await has()
+    const gid = groupId(AGENT_GROUP, await readFile(join(host.prefix, '/etc/group'), 'utf8').catch(() => ''))
     if (gid !== undefined && socketDir.endsWith('/eitri') && (await exists(socketDir))) {
       await chown(socketDir, 0, gid)
       await chmod(socketDir, 0o750)
     }
-    return AGENT_GROUP
-  }
-
-  async #addToGroup(login: string): Promise<void> {
-    if (!/^[a-z_][\w.-]{0,31}\$?$/i.test(login)) throw new Error(`"${login}" is not a login name`)
-    if (login === 'root') return
-    const host = this.#host
-    const added =
-      (await succeeds(host, 'usermod', ['-aG', AGENT_GROUP, login]).catch(() => false)) ||
-      (await succeeds(host, 'addgroup', [login, AGENT_GROUP]).catch(() => false))
-    if (!added) throw new Error(`${login} could not be added to the group ${AGENT_GROUP}`)
-    this.#steps.add(`added ${login} to the group ${AGENT_GROUP}; it counts from the next sign-in`)
+    const before = (await readInstall(this.#places.stateDir))?.group
+    return {
+      made: change.made || before?.made === true,
+      members: [...new Set([...(before?.members ?? []), ...change.members])],
+    }
   }
 
   /** The best way to be started again that this host lets us use; the ones before it are named as warnings. */

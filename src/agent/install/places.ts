@@ -57,6 +57,12 @@ export function groupId(name: string, text: string): number | undefined {
   return id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
 }
 
+/** Logins listed as members of a group in group(5) text. */
+export function groupMembers(name: string, text: string): string[] {
+  const fields = text.split('\n').map((line) => line.split(':'))
+  return (fields.find(([group]) => group === name)?.[3] ?? '').split(',').filter(Boolean)
+}
+
 /** Who may connect: root shares its socket with the group where there is one, everybody else with nobody. */
 export function socketAccess(login: Login, groups = readGroups()): { socketMode: number; socketGid?: number } {
   const gid = login.uid === 0 ? groupId(AGENT_GROUP, groups) : undefined

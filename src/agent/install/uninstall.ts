@@ -2,6 +2,7 @@ import { lstat, readdir, readlink, rmdir } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { removeTree } from '../os/files.ts'
+import { undoAgentGroup } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
 import { readInstall, STARTERS } from './install-record.ts'
 import { agentPlaces } from './places.ts'
@@ -34,7 +35,8 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
     socket: input.socket,
     prefix: host.prefix,
   })
-  const socket = input.socket ?? (await readInstall(places.stateDir))?.socket ?? places.socket
+  const installed = await readInstall(places.stateDir)
+  const socket = input.socket ?? installed?.socket ?? places.socket
   const vmsRunning = await runningBelow(join(places.stateDir, 'vms'))
   if (purge && vmsRunning > 0)
     throw new Fault('vm/stop-failed', 'permanent', { vm: `${vmsRunning} VMs`, detail: 'they still run here' })
@@ -52,6 +54,7 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
   if (await stopAgent(socket)) removed.push('the running agent')
   for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
     if (await removeIfPresent(path)) removed.push(path)
+  if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
   if (input.socket === undefined) await rmdir(dirname(socket)).catch(() => {})
   if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)

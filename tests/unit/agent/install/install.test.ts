@@ -177,6 +177,26 @@ describe('uninstalling an agent', () => {
     expect((await uninstall({ host, purge: true })).removed).toEqual([found.state_dir])
   })
 
+  it('takes back the group and the memberships it made, and none that were there', async () => {
+    const group = join(dir, 'etc/group')
+    const host = new FakeHost(0)
+    host.programs['gpasswd'] = () => 0
+    await put(host, { steerUser: ['alice'] })
+    await put(host, { steerUser: ['alice'] }, '1.3.0')
+    expect((await uninstall({ host })).removed).toContain('the group eitri')
+    expect(host.ran.at(-1)).toBe('groupdel eitri')
+
+    writeFileSync(group, 'root:x:0:\neitri:x:990:carol\n')
+    host.programs['usermod'] = () => {
+      writeFileSync(group, 'root:x:0:\neitri:x:990:carol,alice\n')
+      return 0
+    }
+    await put(host, { steerUser: ['alice', 'carol'] })
+    expect((await uninstall({ host })).removed).toContain('alice from the group eitri')
+    expect(host.ran.at(-1)).toBe('gpasswd -d alice eitri')
+    expect(host.ran.filter((line) => line.startsWith('groupdel'))).toHaveLength(1)
+  })
+
   it('purges nothing while a VM runs there', async () => {
     const host = new FakeHost(1000)
     const found = await put(host)

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type HostAccess, succeeds } from './host-access.ts'
+import { AGENT_GROUP, groupId, groupMembers } from './places.ts'
+
+/** What was changed about the group, so that uninstall can undo exactly that. */
+export interface GroupChange {
+  made: boolean
+  /** Logins that were put into it. */
+  members: string[]
+}
+
+export interface GroupSteps {
+  add(did: string, undo: () => Promise<unknown>): void
+}
+
+/** The group with these logins in it; undefined when this host lets us make none. Raises Error for a login it does not take. */
+export async function ensureAgentGroup(
+  host: HostAccess,
+  logins: readonly string[],
+  steps: GroupSteps,
+): Promise<GroupChange | undefined> {
+  const made = groupId(AGENT_GROUP, await readGroups(host)) === undefined
+  if (made) {
+    if (!(await any(host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP]))) return undefined
+    steps.add(`made the group ${AGENT_GROUP}`, () => removeGroup(host))
+  }
+  const there = groupMembers(AGENT_GROUP, await readGroups(host))
+  const members: string[] = []
+  for (const login of logins) {
+    if (!/^[a-z_][\w.-]{0,31}\$?$/i.test(login)) throw new Error(`"${login}" is not a login name`)
+    if (login === 'root' || there.includes(login)) continue
+    if (!(await any(host, ['usermod', '-aG', AGENT_GROUP, login], ['addgroup', login, AGENT_GROUP])))
+      throw new Error(`${login} could not be added to the group ${AGENT_GROUP}`)
+    members.push(login)
+    steps.add(`added ${login} to the group ${AGENT_GROUP}; it counts from the next sign-in`, () =>
+      removeMember(host, login),
+    )
+  }
+  return { made, members }
+}
+
+/** Takes back what install changed; what somebody else made stays. Idempotent; answers what is gone. */
+export async function undoAgentGroup(host: HostAccess, { made, members }: GroupChange): Promise<string[]> {
+  const text = await readGroups(host)
+  if (groupId(AGENT_GROUP, text) === undefined) return []
+  if (made && (await removeGroup(host))) return [`the group ${AGENT_GROUP}`]
+  const removed: string[] = []
+  for (const login of members.filter((member) => groupMembers(AGENT_GROUP, text).includes(member)))
+    if (await removeMember(host, login)) removed.push(`${login} from the group ${AGENT_GROUP}`)
+  return removed
+}
+
+const removeGroup = (host: HostAccess) => any(host, ['groupdel', AGENT_GROUP], ['delgroup', AGENT_GROUP])
+const removeMember = (host: HostAccess, login: string) =>
+  any(host, ['gpasswd', '-d', login, AGENT_GROUP], ['delgroup', login, AGENT_GROUP])
+
+const readGroups = (host: HostAccess): Promise<string> =>
+  readFile(join(host.prefix, '/etc/group'), 'utf8').catch(() => '')
+
+/** The first of the host's own tools that does it: shadow's, else busybox's. */
+async function any(host: HostAccess, ...commands: [string, ...string[]][]): Promise<boolean> {
+  for (const [program, ...args] of commands) if (await succeeds(host, program, args).catch(() => false)) return true
+  return false
+}
