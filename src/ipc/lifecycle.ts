@@ -7,6 +7,9 @@ export type Phase = (typeof PHASES)[number]
 export const LIFECYCLES = ['creating', 'ready', 'stopped', 'suspended', 'failed', 'deleting'] as const
 export type Lifecycle = (typeof LIFECYCLES)[number]
 
+/** A host's detail of a VM whose power is just being changed: what is seen of it will not last. */
+export const UNDER_WAY = { booting: 'booting', stopping: 'stopping' } as const
+
 /** What `--wait` may name: every lifecycle, and `gone` for a VM that is destroyed. */
 export const WAIT_STATES = [...LIFECYCLES, 'gone'] as const
 export type WaitState = (typeof WAIT_STATES)[number]

@@ -1,4 +1,5 @@
 import { asFault, Fault } from '../../ipc/faults.ts'
+import { UNDER_WAY } from '../../ipc/lifecycle.ts'
 import type { RunningVm } from '../backends/backend.ts'
 import type { VmLayout } from '../records/layout.ts'
 import type { VmRecord } from '../records/vm-record.ts'
@@ -29,7 +30,8 @@ export async function bootVm(
   try {
     const full = deps.ledger.holds(spec.vmId) ? '' : deps.ledger.admit(spec)
     if (full !== '') throw new Fault('vm/over-capacity', 'transient', { detail: full })
-    if (because !== 'exited') pass.publish(rowResult(current, { power: 'stopped', phase: 'ready', detail: 'booting' }))
+    if (because !== 'exited')
+      pass.publish(rowResult(current, { power: 'stopped', phase: 'ready', detail: UNDER_WAY.booting }))
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
     const running = await deps.backend.boot({ vm, spec, image, machine: current.machine }, pass.signal)
     current = await withAddresses(deps, vm, booted(current, running.machine, bootTime(deps)))
@@ -102,7 +104,7 @@ async function stop(
 ): Promise<VmRecord> {
   const stopping = { ...record, stopRequested: true, lastError: '', lastReason: '', exit: undefined }
   await deps.records.save(stopping)
-  pass.publish(rowResult(stopping, { power: 'running', phase: 'ready', detail: 'stopping' }))
+  pass.publish(rowResult(stopping, { power: 'running', phase: 'ready', detail: UNDER_WAY.stopping }))
   const graceMs = force ? 0 : deps.stopGraceMs
   await deps.backend.shutdown(vm, { graceMs, hurry: pass.hurry }, pass.signal)
   return stopping

@@ -135,7 +135,7 @@ async function removeHost(
   if (answer.task) answer.task = await followTask(context, fleet, answer.task)
   const left = answer.leftBehind.join(', ')
   await context.answer(RemoveHostResponseSchema, answer, () =>
-    left ? `Host ${name} removed. Still running there: ${left}.\n` : `Host ${name} removed.\n`,
+    left ? `Host ${name} removed. Still there: ${left}.\n` : `Host ${name} removed.\n`,
   )
 }
 

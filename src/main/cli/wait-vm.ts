@@ -1,6 +1,6 @@
 import { FAULT_CODES, Fault, type FaultCode } from '../../ipc/faults.ts'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { WAIT_STATES, type WaitState } from '../../ipc/lifecycle.ts'
+import { UNDER_WAY, WAIT_STATES, type WaitState } from '../../ipc/lifecycle.ts'
 import type { FleetClient } from '../fleet-client.ts'
 import { invalid } from './outcome.ts'
 import { watchFleet } from './watch-fleet.ts'
@@ -49,12 +49,16 @@ export async function waitForState(
   const deleted = state === 'gone' || state === 'deleting'
   const met = (vm: Vm | undefined) => {
     if (!vm) return state === 'gone'
-    if (vm.lifecycle === state && !(vm.hostUnknown && state !== 'deleting')) return true
+    if (vm.lifecycle === state && (state === 'deleting' || isSettled(vm))) return true
     if (vm.lifecycle === 'failed' && !deleted) throw failure(vm)
     return false
   }
   return waitForVm(fleet, ref, met, signal, deleted)
 }
+
+/** A stop or start asked for while another is under way is done after it, not now. */
+const isSettled = (vm: Vm): boolean =>
+  !vm.hostUnknown && (vm.phase === 'creating' || !Object.values<string>(UNDER_WAY).includes(vm.detail))
 
 function failure(vm: Vm): Fault {
   const known = FAULT_CODES.find((code): code is FaultCode => code === vm.reason)

@@ -270,6 +270,18 @@ describe('waiting', () => {
     expect(await code).toBe(0)
   })
 
+  it.each([
+    ['start', { lifecycle: 'ready', detail: 'stopping' }],
+    ['stop', { lifecycle: 'stopped', detail: 'booting' }],
+  ])('of a %s does not take what another is just undoing for the end', async (command, seen) => {
+    const vm = fleet.vm({ name: 'web-1', ...seen })
+    const { code, io } = start(['vm', command, 'web-1', '--wait', '--json'])
+    await expect.poll(() => fleet.watchers).toBe(1)
+    fleet.vm({ ...vm, detail: '', vcpus: 7 })
+    expect(await code).toBe(0)
+    expect(JSON.parse(io.out)).toMatchObject({ detail: '', vcpus: 7 })
+  })
+
   it('does not take a last known state for the present one', async () => {
     const vm = fleet.vm({ name: 'web-1', lifecycle: 'ready', hostUnknown: true })
     const { code, io } = start(['vm', 'wait', 'web-1', '--state', 'ready'])
