@@ -8,6 +8,7 @@ import { addHost } from './hosts/onboarding.ts'
 import { removeAgent } from './hosts/remove-host.ts'
 import { HostSecrets } from './hosts/secrets.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
+import { untilReported } from './hosts/until-reported.ts'
 import type { Ports } from './ports.ts'
 import type { Stores } from './store/stores.ts'
 import { runAgentSession } from './sync/agent-session.ts'
@@ -76,7 +77,11 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
         acceptOffered({ hosts, hostKeys, links, offered, transaction, clock }, hostId, fingerprint),
     },
     onboarding: {
-      addHost: (input, task) => addHost(onboarding, input, task),
+      async addHost(input, task) {
+        const outcome = await addHost(onboarding, input, task)
+        await untilReported(registry, outcome.resultId, clock)
+        return outcome
+      },
       removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
     },
     async forgetHost(hostId) {
