@@ -25,7 +25,7 @@ async function fillDisk(bytes: number) {
     if (room === 0) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     const part = chunk.subarray(0, room)
     room -= part.length
-    return (await write.call(this, part)) as never
+    return (await (write as (bytes: Uint8Array) => Promise<unknown>).call(this, part)) as never
   } as never)
 }
 
