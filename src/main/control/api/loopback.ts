@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { Fault } from '../../../ipc/faults.ts'
+import { refuseUpgrade } from '../refuse-upgrade.ts'
 import type { ApiHandler } from './server.ts'
 import { PAGE_HEADERS } from './static-files.ts'
 
@@ -52,7 +53,7 @@ export function browserShell({ handler, stateFile, clock, log }: BrowserShellPar
     server.maxConnections = CONNECTIONS
     server.on('upgrade', (req: IncomingMessage, socket, head) => {
       if (sameHost(req) && req.headers.origin === origin() && signedIn(req)) handler.upgrade(req, socket, head)
-      else socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      else refuseUpgrade(socket, 403)
     })
     await bind(server, port || state.port, port === 0)
     state.port = (server.address() as AddressInfo).port
@@ -105,9 +106,14 @@ export function browserShell({ handler, stateFile, clock, log }: BrowserShellPar
     return cookie !== undefined && alive().some((session) => same(session.digest, digest))
   }
 
+  /** A disk that cannot be written costs the windows their session at the next restart, nothing now. */
   async function remember(): Promise<void> {
-    await writeFile(`${stateFile}.new`, JSON.stringify(state), { mode: 0o600 })
-    await rename(`${stateFile}.new`, stateFile)
+    try {
+      await writeFile(`${stateFile}.new`, JSON.stringify(state), { mode: 0o600 })
+      await rename(`${stateFile}.new`, stateFile)
+    } catch (error) {
+      log.warn('browser sessions not remembered', { message: String(error) })
+    }
   }
 
   return {

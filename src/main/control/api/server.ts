@@ -8,6 +8,7 @@ import type { Log } from '../../../ipc/base/log.ts'
 import { toConnectError } from '../../../ipc/fault-wire.ts'
 import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
 import { LIMITS } from '../../../ipc/units.ts'
+import { refuseUpgrade } from '../refuse-upgrade.ts'
 import { serveStatic } from './static-files.ts'
 
 /** The whole API as plain HTTP handlers: the unix socket and the loopback listener run the same. */
@@ -39,7 +40,7 @@ export function createApiHandler({ routes, console, renderer, log }: ApiParts): 
     handle,
     upgrade(req, socket, head) {
       if (req.url?.split('?')[0] === '/console') console.upgrade(req, socket, head)
-      else socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      else refuseUpgrade(socket, 404)
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Log } from '../../../ipc/base/log.ts'
 import { type ConsoleFrame, cutUtf8, decodeConsoleFrame, encodeConsoleFrame } from '../../../ipc/console-frames.ts'
 import { asFault } from '../../../ipc/faults.ts'
 import { KiB, LIMITS } from '../../../ipc/units.ts'
+import { refuseUpgrade } from '../refuse-upgrade.ts'
 import type { ConsoleBroker } from './broker.ts'
 import type { ConsoleViewer } from './viewer.ts'
 
@@ -39,7 +40,7 @@ export function consoleEndpoint(broker: ConsoleBroker, log: Log, pingMs = PING_M
   return {
     upgrade(req, socket, head) {
       if (server.clients.size >= WINDOWS) {
-        socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+        refuseUpgrade(socket, 503)
         return
       }
       server.handleUpgrade(req, socket, head, (ws) => {
@@ -65,7 +66,7 @@ export function attachConsole(
   const endpoint = consoleEndpoint(broker, log)
   http.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (req.url?.split('?')[0] === '/console' && authorize(req)) endpoint.upgrade(req, socket, head)
-    else socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+    else refuseUpgrade(socket, 403)
   })
   return () => endpoint.close()
 }

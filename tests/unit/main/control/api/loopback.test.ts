@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -92,6 +92,12 @@ describe('the browser shell', () => {
       cookie: cookieOf(answer),
     })
     expect(call).toMatchObject({ status: 200, body: 'api POST /eitri.fleet.v1.FleetService/GetInfo' })
+  })
+
+  it('signs in though its sessions cannot be written down', async () => {
+    const link = await shell.link()
+    await mkdir(join(dir, 'browser.json.new'))
+    expect((await signIn(link)).status).toBe(204)
   })
 
   it('takes a token once', async () => {
