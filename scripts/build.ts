@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,6 +19,17 @@ const INPUTS: Record<Target, string[]> = {
   assets: ['assets'],
   agent: ['src/ipc', 'src/agent', ...TOOLS],
   sea: ['src/ipc', 'src/agent', 'scripts/sea.ts', ...TOOLS],
+}
+
+/** What a person reads while it is built. */
+const SAID: Record<Target, string> = {
+  main: 'the control plane and the command line',
+  electron: 'the Electron shell',
+  preload: "the Electron shell's preload",
+  renderer: 'the pages',
+  assets: 'the assets',
+  agent: 'the agent',
+  sea: "the agent's executable, with Node inside",
 }
 
 const OUTPUT: Record<Target, string> = {
@@ -64,13 +76,34 @@ async function copyAssets(): Promise<void> {
   await rename(next, join(root, 'dist/assets'))
 }
 
+const isStale = (target: Target) => ifStale(target, INPUTS[target], OUTPUT[target]).stale
+
+/**
+ * Builds what is stale in a process of its own: what the build tools hold, a gigabyte after a first build, must not stay for
+ * as long as a window or a control plane does. A failed build ends this process.
+ */
+export async function buildApart(targets: readonly Target[]): Promise<void> {
+  if (!targets.some(isStale)) return
+  const flags = ['--disable-warning=ExperimentalWarning', join(root, 'scripts/build.ts')]
+  const child = spawn(process.execPath, [...flags, ...targets], { stdio: ['ignore', 2, 2] })
+  const end = (signal: NodeJS.Signals) => child.kill(signal)
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, end)
+  const code = await new Promise<number>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (status) => resolve(status ?? 1))
+  })
+  for (const signal of signals) process.off(signal, end)
+  if (code !== 0) process.exit(code)
+}
+
 /** Builds what is stale; `say` hears the name of each target built. One process builds at a time. */
 export async function ensureBuilt(
   targets: readonly Target[],
   say: (target: Target) => void,
   force = false,
 ): Promise<void> {
-  const stale = () => targets.filter((target) => force || ifStale(target, INPUTS[target], OUTPUT[target]).stale)
+  const stale = () => targets.filter((target) => force || isStale(target))
   if (stale().length === 0) return
   await withBuildLock(async () => {
     for (const target of stale()) {
@@ -90,5 +123,5 @@ if (import.meta.main) {
     process.exit(2)
   }
   const targets = positionals.length > 0 ? (positionals as Target[]) : TARGETS
-  await ensureBuilt(targets, (target) => console.error(`build: ${target}`), values.force ?? false)
+  await ensureBuilt(targets, (target) => console.error(`Building ${SAID[target]} …`), values.force ?? false)
 }

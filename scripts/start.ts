@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runBrowserShell } from './browser-shell.ts'
-import { ensureBuilt, TARGETS } from './build.ts'
+import { buildApart, TARGETS } from './build.ts'
 import { findElectron } from './electron-path.ts'
 import { BROWSER_PARTS, ensureParts, VM_PARTS } from './parts.ts'
 import { root } from './root.ts'
@@ -85,6 +85,6 @@ const display = process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY']
 await ensureParts([...VM_PARTS, ...(path === undefined && display ? BROWSER_PARTS : [])])
 const notUsed = path === undefined ? ['electron', 'preload'] : []
 const targets = TARGETS.filter((target) => !notUsed.includes(target))
-await ensureBuilt(targets, (target) => console.error(`Building ${target} …`))
+await buildApart(targets)
 const dataDir = values['data-dir']
 process.exit(path === undefined ? await runBrowserShell(dataDir) : await runElectron(path, dataDir))
