@@ -1,6 +1,5 @@
 import { constants } from 'node:fs'
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../../ipc/fault-text.ts'
 import type { Run } from '../os/exec.ts'
@@ -16,6 +15,8 @@ export interface ProbeSources {
   /** Absolute path or name of the QEMU of this machine's architecture. */
   qemu: string
   arch: NodeJS.Architecture
+  /** Made for the probe and removed after it, with what an agent that was killed left in it. */
+  dir: string
   kvmDevice?: string
   signal?: AbortSignal
 }
@@ -39,8 +40,9 @@ export function probeSector(): Uint8Array {
 /** Runs the sector under KVM and, when that fails, under TCG. Never raises; a host without QEMU gives an empty kind. */
 export async function probeAcceleration(sources: ProbeSources): Promise<Acceleration> {
   if (sources.arch !== 'x64') return { kind: 'tcg', detail: 'KVM is not probed on this architecture.' }
-  const dir = await mkdtemp(join(tmpdir(), 'eitri-probe-'))
+  const { dir } = sources
   try {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
     const image = join(dir, 'sector.img')
     await writeFile(image, probeSector())
     const kvm = await kvmProblem(sources, image)

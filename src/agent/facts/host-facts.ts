@@ -1,4 +1,5 @@
 import os from 'node:os'
+import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import {
   type Capacity,
@@ -65,9 +66,10 @@ export class HostLooker {
   }
 
   async #runProbe(): Promise<Acceleration> {
-    const { qemu, signal } = this.#options
+    const { stateDir, qemu, signal } = this.#options
     try {
-      const sources = { run: this.#run, qemu, arch: process.arch, ...(signal ? { signal } : {}) }
+      const dir = join(stateDir, 'probe')
+      const sources = { run: this.#run, qemu, arch: process.arch, dir, ...(signal ? { signal } : {}) }
       this.#found = await probeAcceleration(sources)
       return this.#found
     } finally {

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
-import { devNull } from 'node:os'
-import { describe, expect, it } from 'vitest'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { devNull, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { probeAcceleration, probeSector } from '../../../../src/agent/facts/acceleration-probe.ts'
 import type { Run, RunResult } from '../../../../src/agent/os/exec.ts'
 
@@ -21,7 +22,13 @@ const answering =
     if (answer instanceof Error) throw answer
     return answer
   }
-const probe = (run: Run, kvmDevice = devNull) => probeAcceleration({ run, qemu: 'qemu', arch: 'x64', kvmDevice })
+let parent: string
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'eitri-probe-'))
+})
+afterEach(() => rmSync(parent, { recursive: true }))
+const probe = (run: Run, kvmDevice = devNull) =>
+  probeAcceleration({ run, qemu: 'qemu', arch: 'x64', dir: join(parent, 'probe'), kvmDevice })
 
 describe('the acceleration probe', () => {
   it('is one boot sector with its signature', () => {
@@ -75,6 +82,6 @@ describe('the acceleration probe', () => {
       expect(existsSync(images[0]!)).toBe(true)
       return result({ code: RAN })
     })
-    expect(existsSync(images[0]!)).toBe(false)
+    expect(readdirSync(parent)).toEqual([])
   })
 })

@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { HostLooker } from '../../../../src/agent/facts/host-facts.ts'
 import type { RunResult } from '../../../../src/agent/os/exec.ts'
 
@@ -9,11 +11,17 @@ const result = (change: Partial<RunResult>): RunResult => ({
   ...change,
 })
 
+let stateDir: string
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'eitri-facts-'))
+})
+afterEach(() => rmSync(stateDir, { recursive: true }))
+
 /** A host whose probe ends when the test says so. */
 function looker() {
   const probe = Promise.withResolvers<RunResult>()
   const facts = new HostLooker({
-    stateDir: tmpdir(),
+    stateDir,
     qemu: 'qemu-of-a-test',
     run: async (_, args) =>
       args[0] === '--version' ? result({ stdout: 'QEMU emulator version 7.2\n' }) : probe.promise,
