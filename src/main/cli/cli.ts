@@ -12,6 +12,9 @@ import { serveCommand } from './serve-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { vmCommands } from './vm-commands.ts'
 
+const EXIT_CODES = `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed (why is on standard error), ${EXIT.usage} wrong usage,
+${EXIT.notPossible} not possible here, ${EXIT.timedOut} not done in time.`
+
 /** Runs one command line; the exit code. Never throws. */
 export async function runCli(argv: string[], parts: CliParts): Promise<number> {
   let code: number = EXIT.done
@@ -57,6 +60,7 @@ function program(run: Runner, { io }: CliParts): Command {
     .option('--data-dir <dir>', 'data folder of the control plane')
     .option('--timeout <time>', 'give up waiting after this long, e.g. 120s', duration)
     .option('--embedded', 'start the control plane for this one command when none runs')
+    .addHelpText('after', `\n${EXIT_CODES}`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),

@@ -66,8 +66,13 @@ export function sshTarget(text: string): SshTarget {
   return { host, user, ...(port === undefined ? {} : { port: Number(port) }) }
 }
 
-/** A moment: RFC 3339, or how long ago. */
+/** A moment: RFC 3339, or how long ago; raises input/invalid for anything else. */
 export function since(text: string, now: number): Date {
   const date = new Date(text)
-  return /^\d{4}-/.test(text) && !Number.isNaN(date.getTime()) ? date : new Date(now - duration(text))
+  if (/^\d{4}-/.test(text) && !Number.isNaN(date.getTime())) return date
+  try {
+    return new Date(now - duration(text))
+  } catch {
+    throw invalid('since', text.slice(0, 80), 'use a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h')
+  }
 }

@@ -502,6 +502,12 @@ describe('the other nouns', () => {
     ])
   })
 
+  it('calls a moment it cannot read wrong usage, not a fault of its own', async () => {
+    const { code, err } = await eitri('audit', '--since', 'bogus')
+    expect(code).toBe(2)
+    expect(err).toContain('since "bogus" is not valid')
+  })
+
   it('says its version', async () => {
     expect((await eitri('version', '--json')).json()).toEqual({ version: '0.1.0-dev' })
     expect((await eitri('version')).out).toBe('0.1.0-dev\n')
@@ -511,5 +517,6 @@ describe('the other nouns', () => {
     const { code, out } = await eitri('vm', 'create', '--help')
     expect(code).toBe(0)
     expect(out).toContain('--mem-mb')
+    expect((await eitri('--help')).out).toContain('4 not done in time')
   })
 })
