@@ -75,6 +75,12 @@ function merge<T extends { id: string }>(known: ById<T>, upserts: readonly T[], 
   return next
 }
 
+/** A VM an answer brought before the stream did, so that its page is there at once; what the stream told stands. */
+export function knowVm(store: FleetStore, vm: Vm): void {
+  const { vms } = store.getState()
+  if (!vms.has(vm.id)) store.setState({ vms: new Map(vms).set(vm.id, vm) })
+}
+
 export const createFleetStore = () => createStore<FleetSnapshot>(() => EMPTY_FLEET)
 export type FleetStore = ReturnType<typeof createFleetStore>
 

@@ -21,7 +21,7 @@ export function FirstImage() {
       <h2 className="font-semibold text-base">A VM needs an image, and there is none yet</h2>
       <p className="mt-1 text-dim">
         {possible
-          ? 'The tiny image is built on this computer and boots in about a second: a kernel, a shell and SSH. It becomes the default.'
+          ? 'The tiny image is built on this computer in under a minute and boots in seconds: a kernel, a shell and SSH. It becomes the default.'
           : info?.buildTinyDetail}
       </p>
       {task && isOpen(task) ? (

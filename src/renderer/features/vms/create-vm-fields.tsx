@@ -134,5 +134,7 @@ export function CreateVmFields({ draft, set, problem, hosts, images, image, size
 function freeText(host: Host): string {
   const share = shareOf(host, 'memMb')
   if (host.link !== 'connected') return 'Not connected now: the VM waits for it'
-  return share ? `${formatMemory(Math.max(0, share.total - share.used))} not promised yet` : 'Capacity not told yet'
+  return share
+    ? `${formatMemory(Math.max(0, share.total - share.used))} of memory not given to VMs yet`
+    : 'Capacity not told yet'
 }

@@ -4,6 +4,7 @@ import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import { api } from '../../api/transport.ts'
 import { go, hrefOf } from '../../routes.tsx'
+import { fleetStore, knowVm } from '../../state/fleet-store.ts'
 import { useHosts, useImages, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
@@ -61,7 +62,9 @@ export function CreateVmPage({ host }: { host: string }) {
       localStorage.setItem(KEY_MEMORY, draft.sshKeys)
       const { labels, ...checked } = checkedShape(draft, image)
       const { vm } = await api.vms.createVm({ ...checked, labels, autostart: draft.autostart })
-      if (vm) go({ page: 'vm', id: vm.id, tab: 'console' })
+      if (!vm) return
+      knowVm(fleetStore, vm)
+      go({ page: 'vm', id: vm.id, tab: 'console' })
     } catch (error) {
       setFault(fromConnectError(error).toData())
     } finally {

@@ -96,7 +96,7 @@ function Resources({ vm }: { vm: Vm }) {
           ['Memory', formatMemory(vm.memMb)],
           ['Disk', `${vm.diskGb} GB`],
           ['Image', vm.imageName || 'not in the store any more'],
-          ['Acceleration', vm.acceleration || 'not told yet'],
+          ['Acceleration', vm.acceleration || (vm.power === 'running' ? 'not told yet' : '–')],
           ['Starts with its host', vm.autostart ? 'yes' : 'no'],
           ...(labels.length > 0
             ? ([['Labels', labels.map(([k, v]) => (v ? `${k}=${v}` : k)).join(', ')]] satisfies [string, ReactNode][])

@@ -9,8 +9,10 @@ import {
 import {
   type Applied,
   applyFleetMessage,
+  createFleetStore,
   EMPTY_FLEET,
   type FleetSnapshot,
+  knowVm,
 } from '../../../../src/renderer/state/fleet-store.ts'
 import type { Delta } from '../../../support/fake-fleet/fake-fleet.ts'
 import { aHost, aVm } from '../../../support/fake-fleet/rows.ts'
@@ -33,6 +35,15 @@ describe('the fleet store', () => {
   it('knows nothing before the first whole state, which is not an empty fleet', () => {
     expect(EMPTY_FLEET.revision).toBeUndefined()
     expect(next(applyFleetMessage(EMPTY_FLEET, whole(1n, []))).revision).toBe(1n)
+  })
+
+  it('knows a VM from the answer that made it, and lets the stream overrule it', () => {
+    const store = createFleetStore()
+    store.setState(told())
+    knowVm(store, aVm({ id: 'new', name: 'answered' }))
+    expect(store.getState().vms.get('new')?.name).toBe('answered')
+    knowVm(store, aVm({ id: 'a', name: 'late answer' }))
+    expect(store.getState().vms.get('a')?.name).not.toBe('late answer')
   })
 
   it('takes a delta with the next revision', () => {
