@@ -5,9 +5,10 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findFault } from '../../../src/ipc/faults.ts'
 import { upload } from '../../../src/main/control/hosts/ssh/upload.ts'
+import { openAgent } from '../../../src/main/control/hosts/ssh-connector.ts'
 import { type FakeAgent, startFakeAgent, writeBridge } from '../../support/fake-agent.ts'
 import { childrenOf, type PrivateSshd, privateSshdImpossible, startPrivateSshd } from '../../support/private-sshd.ts'
-import { forever, openLab, signIn, targetOf } from '../../support/ssh-login.ts'
+import { forever, openLab, signIn, systemClock, targetOf } from '../../support/ssh-login.ts'
 
 const NOTICED_MS = 15_000
 const LOAD_BYTES = 24 * 1024 * 1024
@@ -63,6 +64,23 @@ describe('a link over a real sshd', () => {
     const sshd = await sshdWith()
     const executable = installed ? writeBridge(path.join(sshd.dir, 'eitri-agent')) : '/nowhere/eitri-agent'
     await expect(open(sshd, path.join(sshd.dir, 'nobody.sock'), executable)).rejects.toMatchObject({ code })
+  })
+
+  it.each([
+    ['app', true],
+    ['cron', true],
+    ['systemd', false],
+  ])('an agent that ended and is started by %s is started by us: %s', async (startedBy, starts) => {
+    const sshd = await sshdWith()
+    const connection = await signIn(targetOf(sshd))
+    cleanup.push(() => connection.close())
+    const executable = path.join(sshd.dir, 'eitri-agent')
+    const started = path.join(sshd.dir, 'started')
+    fs.writeFileSync(executable, `#!/bin/sh\n[ "$1" = start ] && touch '${started}'\nexit 3\n`, { mode: 0o755 })
+    const agent = { socketPath: path.join(sshd.dir, 'nobody.sock'), executable, stateDir: sshd.dir, startedBy }
+    const how = { host: 'lab', clock: systemClock, signal: forever, mayStart: true }
+    await expect(openAgent(connection, agent, how)).rejects.toMatchObject({ code: 'agent/not-running' })
+    expect(fs.existsSync(started)).toBe(starts)
   })
 
   it('ends every call when the connection is cut, and says that it was lost', async () => {

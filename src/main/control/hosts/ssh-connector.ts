@@ -24,7 +24,13 @@ export interface SshConnectorDeps {
 }
 
 /** The agent as its row knows it. */
-export type AgentPlace = Pick<HostRow['agent'], 'socketPath' | 'executable' | 'stateDir' | 'startedBy'>
+export interface AgentPlace extends Pick<HostRow['agent'], 'socketPath' | 'executable' | 'stateDir' | 'startedBy'> {
+  /** It is root's, and the login becomes root by sudo. */
+  sudo?: { password: string | undefined }
+}
+
+/** Nothing on the host starts these again when they end; cron does at a reboot. */
+const UNWATCHED: readonly string[] = ['app', 'cron']
 
 const START_TIMEOUT_MS = 25_000
 const FIRST_EXEC_TIMEOUT_MS = 10_000
@@ -35,7 +41,7 @@ export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnect
     const connection = await signInTo(deps, host, signal)
     try {
       await firstExec(connection, host.name, signal)
-      return await openAgent(connection, host.agent, { host: host.name, clock: deps.clock, signal, mayStart })
+      return await openAgent(connection, placeOf(deps, host), { host: host.name, clock: deps.clock, signal, mayStart })
     } catch (error) {
       connection.close()
       throw error
@@ -45,6 +51,11 @@ export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnect
     connect: (signal) => connect(signal, true),
     connectBulk: (signal) => connect(signal, false),
   }
+}
+
+function placeOf({ secrets }: SshConnectorDeps, { id, agent, ssh }: HostRow): AgentPlace {
+  const bySudo = ssh?.useSudo === true && agent.runsAs === 'root'
+  return { ...agent, ...(bySudo ? { sudo: { password: secrets.of(id).sudoPassword } } : {}) }
 }
 
 /** Signs in to an added host with what is known, asking nobody. The caller closes it. */
@@ -89,7 +100,7 @@ export async function firstExec(
 
 /**
  * Opens the agent's socket over a signed-in connection: forwarded, else through the agent's own program. An agent that
- * only the app starts is started when its socket refuses. The link closes the connection when it ends.
+ * nothing on the host watches is started when its socket refuses. The link closes the connection when it ends.
  */
 export async function openAgent(
   connection: SshConnection,
@@ -109,7 +120,7 @@ export async function openAgent(
   const forwarded = () => connection.openSocket(agent.socketPath).then((duplex) => link('streamlocal', duplex))
   const bridged = () => openStdio(connection, agent, { host, signal }).then((duplex) => link('stdio', duplex))
   const start = () => startAgent(connection, agent, host, signal)
-  const startable = mayStart && agent.startedBy === 'app'
+  const startable = mayStart && UNWATCHED.includes(agent.startedBy)
   try {
     return await forwarded()
   } catch (error) {
@@ -153,7 +164,13 @@ export async function startAgent(
 ): Promise<void> {
   const words = [agent.executable, 'start', '--state-dir', agent.stateDir, '--socket', agent.socketPath]
   const command = words.map(shellWord).join(' ')
-  const { code, stderr } = await runCommand(connection, command, { host, signal, timeoutMs: START_TIMEOUT_MS })
+  const options = { host, signal, timeoutMs: START_TIMEOUT_MS }
+  const { sudo } = agent
+  const ran = sudo ? runScript(connection, command, { ...options, sudo }) : runCommand(connection, command, options)
+  const { code, stderr } = await ran.catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.code !== 'ssh/sudo-refused') throw error
+    return { code: 1, stderr: `sudo refused: ${error.params['detail'] ?? ''}` }
+  })
   if (code === 0) return
   const detail = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
   throw new Fault('agent/not-running', 'transient', { host, ...(detail ? { detail } : {}) })
