@@ -85,7 +85,7 @@ const isStale = (target: Target) => ifStale(target, INPUTS[target], OUTPUT[targe
 export async function buildApart(targets: readonly Target[]): Promise<void> {
   if (!targets.some(isStale)) return
   const flags = ['--disable-warning=ExperimentalWarning', join(root, 'scripts/build.ts')]
-  const child = spawn(process.execPath, [...flags, ...targets], { stdio: ['ignore', 2, 2] })
+  const child = spawn(process.execPath, [...flags, ...targets], { stdio: ['ignore', 'ignore', 2] })
   const end = (signal: NodeJS.Signals) => child.kill(signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, end)
@@ -124,4 +124,5 @@ if (import.meta.main) {
   }
   const targets = positionals.length > 0 ? (positionals as Target[]) : TARGETS
   await ensureBuilt(targets, (target) => console.error(`Building ${SAID[target]} …`), values.force ?? false)
+  console.log(`Up to date: ${targets.map((target) => OUTPUT[target]).join(', ')}`)
 }

@@ -12,8 +12,8 @@ const PROGRAMS = {
   eitri: 'scripts/eitri.ts',
   agent: 'scripts/agent.ts',
   bench: 'tests/bench/bench.ts',
+  build: 'scripts/build.ts',
 }
-const QUIET = new Set(['eitri', 'agent', 'bench'])
 const MIN_NODE = 20
 const LOCK_WAIT_MS = 600_000
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -119,7 +119,6 @@ function run() {
     env: {
       ...process.env,
       PATH: `${bin}:${process.env['PATH'] ?? ''}`,
-      ...(QUIET.has(program) ? { EITRI_QUIET: '1' } : {}),
     },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
