@@ -41,6 +41,7 @@ export function ConsoleBar({ vm, state, onFind, onCopyText, onReset, onTakeKeybo
           {link.word}
           {state.detail && <span className="text-quiet"> · {state.detail}</span>}
           {state.replaying && <span className="text-quiet"> · replaying</span>}
+          {state.silent && state.link === 'live' && <span className="text-quiet"> · nothing printed yet</span>}
         </span>
       </span>
       <div className="ml-auto flex items-center gap-1">

@@ -22,6 +22,8 @@ export interface ConsoleState {
   keyboard: boolean
   /** Text of the past is being shown; answers of the terminal to it go nowhere. */
   replaying: boolean
+  /** Open, and the guest has printed nothing since it was made. */
+  silent: boolean
   title: string
 }
 
@@ -37,7 +39,7 @@ export class ConsoleSession {
   readonly #sink: ConsoleSink
   readonly #listeners = new Set<() => void>()
   readonly #id: number
-  #state: ConsoleState = { link: 'opening', detail: '', keyboard: false, replaying: false, title: '' }
+  #state: ConsoleState = { link: 'opening', detail: '', keyboard: false, replaying: false, silent: false, title: '' }
   /** Next byte to come, received; undefined before the first `opened`. */
   #next: bigint | undefined
   #parsed = 0n
@@ -132,7 +134,7 @@ export class ConsoleSession {
     this.#acked = this.#parsed
     if (end > this.#replayEnd) this.#replayEnd = end
     this.#line.send({ type: 'ack', id: this.#id, offset: this.#parsed })
-    this.#set({ link: 'live', detail: '', title, replaying: this.#parsed < this.#replayEnd })
+    this.#set({ link: 'live', detail: '', title, replaying: this.#parsed < this.#replayEnd, silent: end === 0n })
   }
 
   #onData(offset: bigint, bytes: Uint8Array): void {
@@ -140,6 +142,7 @@ export class ConsoleSession {
     if (offset > this.#next) this.#onSkipped(this.#next, offset)
     const fresh = offset < this.#next ? bytes.subarray(Number(this.#next - offset)) : bytes
     if (fresh.length === 0) return
+    this.#set({ silent: false })
     const start = this.#next
     this.#next += BigInt(fresh.length)
     // Split where the past ends, so that a query right behind it is answered.

@@ -89,6 +89,15 @@ describe('a console session', () => {
     expect(c.session.state.replaying).toBe(false)
   })
 
+  it('is silent until the guest has printed its first byte', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    expect(c.session.state.silent).toBe(true)
+    c.data(0n, 'x')
+    expect(c.session.state.silent).toBe(false)
+  })
+
   it('acks what is parsed, not what is received, once per 64 KiB', () => {
     const c = aConsole()
     c.up()
