@@ -96,4 +96,17 @@ describeHosts('an SSH link with a VM behind it', { timeout: 90_000 }, () => {
     expect(again.stderr.trim().split('\n')).toHaveLength(1)
     expect((await desktop.must(['host', 'list'])).hosts).toHaveLength(1)
   })
+
+  it('takes the new key from a person by its fingerprint, and goes on with the same VM', async () => {
+    const guess = await desktop.cli(['host', 'accept-key', 'rack1', `SHA256:${'A'.repeat(43)}`])
+    expect(guess).toMatchObject({ code: 2 })
+    expect(guess.stderr).toContain(host.hostKeyFingerprint)
+    await desktop.must(['host', 'accept-key', 'rack1', host.hostKeyFingerprint])
+    await expect.poll(() => linkOf(desktop, 'rack1'), { timeout: 20_000, interval: 250 }).toBe('connected')
+    expect(await desktop.must(['host', 'show', 'rack1'])).toMatchObject({
+      host_key_fingerprint: host.hostKeyFingerprint,
+      acceleration: expect.stringMatching(/^(kvm|tcg)$/),
+    })
+    expect(await desktop.must(['vm', 'show', 'web1'])).toMatchObject({ power: 'running', host_unknown: false })
+  })
 })
