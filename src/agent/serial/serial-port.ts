@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { fullJitterMs } from '../../ipc/base/backoff.ts'
 import { type Clock, systemClock } from '../../ipc/base/clock.ts'
 import { type Log, silentLog } from '../../ipc/base/log.ts'
 import { KiB } from '../../ipc/units.ts'
@@ -7,8 +6,10 @@ import { KiB } from '../../ipc/units.ts'
 /** Typed bytes the guest has not taken yet; past it a writer waits. */
 const INPUT_BACKLOG_BYTES = 64 * KiB
 const DRAIN_DEADLINE_MS = 10_000
-const CONNECT_WAIT_MS = 2_000
-const RECONNECT = { floorMs: 100, capMs: 2_000 }
+const CONNECT_TRIES = 10
+const RETRY_MS = 200
+/** The connection is let go this long after the last byte was typed. */
+const IDLE_MS = 1_000
 
 export interface SerialPortOptions {
   connect(): Promise<Socket>
@@ -17,8 +18,9 @@ export interface SerialPortOptions {
 }
 
 /**
- * The input side of one powered-on VM's serial socket. What the guest prints arrives here too and is thrown away: a
- * client that does not read stops the guest. Reconnects until closed.
+ * The input side of one powered-on VM's serial socket, connected only while somebody types. QEMU sends what the guest
+ * prints here too, and cannot when this process is late: then it stops the guest and writes bytes into the log twice.
+ * What comes is thrown away.
  */
 export class SerialPort {
   readonly #options: SerialPortOptions
@@ -26,69 +28,79 @@ export class SerialPort {
   readonly #log: Log
   readonly #closing = new AbortController()
   #socket: Socket | undefined
-  #waiting: (() => void)[] = []
+  #opening: Promise<Socket | undefined> | undefined
+  #idle = new AbortController()
 
   constructor(options: SerialPortOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silentLog
-    void this.#keepConnected()
   }
 
   /** Resolves undefined once the bytes are on their way, else with one sentence why they are not. */
   async write(bytes: Uint8Array): Promise<string | undefined> {
-    const socket = this.#socket ?? (await this.#nextSocket())
+    const socket = this.#socket ?? (await this.#open())
     if (!socket) return 'the serial port of this VM does not answer yet; nothing was typed'
     if (socket.writableLength > INPUT_BACKLOG_BYTES && !(await this.#drained(socket)))
       return `the guest does not read its keyboard; ${bytes.length} bytes were not typed`
-    if (socket.destroyed) return 'the serial port was closed; nothing was typed'
+    if (!socket.writable) return 'the serial port was closed; nothing was typed'
     socket.write(bytes)
+    this.#letGoWhenIdle(socket)
     return undefined
   }
 
   close(): void {
     this.#closing.abort()
+    this.#idle.abort()
     this.#socket?.destroy()
-    this.#announce()
   }
 
-  async #keepConnected(): Promise<void> {
+  #open(): Promise<Socket | undefined> {
+    this.#opening ??= this.#dial().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #dial(): Promise<Socket | undefined> {
     const { signal } = this.#closing
-    for (let failures = 0; !signal.aborted; failures++) {
+    for (let tries = 0; tries < CONNECT_TRIES && !signal.aborted; tries++) {
       try {
         const socket = await this.#options.connect()
-        if (signal.aborted) return void socket.destroy()
-        failures = 0
-        await this.#use(socket)
+        if (!signal.aborted) return this.#use(socket)
+        socket.destroy()
       } catch (error) {
-        if (failures === 0) this.#log.warn('serial.connect-failed', { error: String(error) })
+        if (tries === 0) this.#log.warn('serial.connect-failed', { error: String(error) })
+        await this.#pause(RETRY_MS)
       }
-      await this.#clock.sleep(fullJitterMs(failures, RECONNECT), signal).catch(() => {})
     }
+    return undefined
   }
 
-  #use(socket: Socket): Promise<void> {
+  #use(socket: Socket): Socket {
     this.#socket = socket
     socket.resume()
     socket.on('error', () => {})
-    this.#announce()
-    return new Promise((resolve) =>
-      socket.once('close', () => {
-        this.#socket = undefined
-        resolve()
-      }),
-    )
+    socket.once('close', () => this.#forget(socket))
+    return socket
   }
 
-  #announce(): void {
-    for (const wake of this.#waiting.splice(0)) wake()
+  #forget(socket: Socket): void {
+    if (this.#socket === socket) this.#socket = undefined
   }
 
-  async #nextSocket(): Promise<Socket | undefined> {
-    if (this.#closing.signal.aborted) return undefined
-    const connected = new Promise<void>((resolve) => this.#waiting.push(resolve))
-    await Promise.race([connected, this.#pause(CONNECT_WAIT_MS)])
-    return this.#socket
+  /** Ends only this side: QEMU takes what is still on its way to the guest before it sees the end. */
+  #letGoWhenIdle(socket: Socket): void {
+    this.#idle.abort()
+    this.#idle = new AbortController()
+    const { signal } = this.#idle
+    const rest = async () => {
+      do await this.#clock.sleep(IDLE_MS, signal)
+      while (socket.writableLength > 0)
+      this.#forget(socket)
+      socket.end()
+    }
+    void rest().catch(() => {})
   }
 
   async #drained(socket: Socket): Promise<boolean> {
