@@ -10,6 +10,7 @@ import { findFault } from '../../../src/ipc/faults.ts'
 import { MESSAGE_BURST } from '../../../src/main/control/hosts/agent-link.ts'
 import { openLocal } from '../../../src/main/control/hosts/local-agent.ts'
 import { type FakeAgent, listen, startFakeAgent } from '../../support/fake-agent.ts'
+import { newSshKey } from '../../support/ssh-key.ts'
 import { forever, signIn, targetOf } from '../../support/ssh-login.ts'
 
 const MIB = 1024 * 1024
@@ -78,7 +79,7 @@ describe('an agent that lies', () => {
 
 describe('an sshd that ignores the channel window', () => {
   it('is cut off at the first byte past it, although nobody reads', async () => {
-    const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519')
+    const { text: hostKey } = newSshKey()
     const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
       client.on('error', () => {})
       client.on('authentication', (context) => context.accept())

@@ -16,8 +16,9 @@ import {
   SignIn,
 } from '../../../../../../src/main/control/hosts/ssh/credentials.ts'
 import { loadKeyFile } from '../../../../../../src/main/control/hosts/ssh/key-file.ts'
+import { newSshKey } from '../../../../../support/ssh-key.ts'
 
-const aKey = () => ssh2.utils.parseKey(ssh2.utils.generateKeyPairSync('ed25519').private) as ParsedKey
+const aKey = () => newSshKey().key
 const file = (name: string, key = aKey()) => ({ kind: 'key' as const, file: name, key })
 const credentials = (over: Partial<Credentials> = {}): Credentials => ({
   user: 'ops',
