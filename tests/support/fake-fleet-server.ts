@@ -26,6 +26,10 @@ import { type CreateVmRequest, type Vm, VmSchema, VmService } from '../../src/ip
 
 export const idOf = (n: number) => n.toString(16).padStart(32, '0')
 
+/** What a host says of a VM in this state. */
+const seen = (lifecycle: string | undefined): { power?: string } =>
+  lifecycle === 'ready' ? { power: 'running' } : lifecycle === 'stopped' ? { power: 'stopped' } : {}
+
 /** The fleet API over a real unix socket, in memory: does what it is asked at once and remembers the requests. */
 export class FakeFleetServer {
   readonly vms = new Map<string, Vm>()
@@ -78,7 +82,13 @@ export class FakeFleetServer {
   }
 
   vm(init: MessageInitShape<typeof VmSchema>): Vm {
-    const vm = create(VmSchema, { id: idOf(this.#nextId++), lifecycle: 'ready', desiredPower: 'running', ...init })
+    const vm = create(VmSchema, {
+      id: idOf(this.#nextId++),
+      lifecycle: 'ready',
+      desiredPower: 'running',
+      ...seen(init.lifecycle),
+      ...init,
+    })
     this.vms.set(vm.id, vm)
     this.push()
     return vm
@@ -102,7 +112,7 @@ export class FakeFleetServer {
 
   #change(call: string, ref: string, patch: Partial<Vm>, deleted = false): { vm: Vm } {
     this.calls.push(`${call} ${ref}`)
-    const vm = { ...this.#get(ref, deleted), ...patch }
+    const vm = { ...this.#get(ref, deleted), ...seen(patch.lifecycle), ...patch }
     this.vms.set(vm.id, vm)
     this.push()
     return { vm }

@@ -56,9 +56,11 @@ export async function waitForState(
   return waitForVm(fleet, ref, met, signal, deleted)
 }
 
-/** A stop or start asked for while another is under way is done after it, not now. */
+/** Seen by its host, and not on its way: a stop or start asked for while another is under way is done after it. */
 const isSettled = (vm: Vm): boolean =>
-  !vm.hostUnknown && (vm.phase === 'creating' || !Object.values<string>(UNDER_WAY).includes(vm.detail))
+  !vm.hostUnknown &&
+  vm.power !== undefined &&
+  (vm.phase === 'creating' || !Object.values<string>(UNDER_WAY).includes(vm.detail))
 
 function failure(vm: Vm): Fault {
   const known = FAULT_CODES.find((code): code is FaultCode => code === vm.reason)

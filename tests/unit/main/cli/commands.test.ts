@@ -282,6 +282,14 @@ describe('waiting', () => {
     expect(JSON.parse(io.out)).toMatchObject({ detail: '', vcpus: 7 })
   })
 
+  it('does not take the wanted state of a VM its host says nothing of for the present one', async () => {
+    const vm = fleet.vm({ name: 'web-1', lifecycle: 'stopped', power: undefined })
+    const wait = ['vm', 'wait', 'web-1', '--state', 'stopped', '--timeout']
+    expect(await start([...wait, '100ms']).code).toBe(4)
+    fleet.vm({ ...vm, power: 'stopped' })
+    expect(await start([...wait, '10s']).code).toBe(0)
+  })
+
   it('does not take a last known state for the present one', async () => {
     const vm = fleet.vm({ name: 'web-1', lifecycle: 'ready', hostUnknown: true })
     const { code, io } = start(['vm', 'wait', 'web-1', '--state', 'ready'])
