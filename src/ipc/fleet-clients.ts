@@ -1,0 +1,19 @@
+import { createClient, type Transport } from '@connectrpc/connect'
+import { AuditService } from './gen/eitri/fleet/v1/audit_pb.js'
+import { FleetService } from './gen/eitri/fleet/v1/fleet_pb.js'
+import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
+import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
+import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
+import { VmService } from './gen/eitri/fleet/v1/vm_pb.js'
+
+/** A client of each noun of the fleet API; what they hold open is the transport's. */
+export const fleetClients = (transport: Transport) => ({
+  fleet: createClient(FleetService, transport),
+  hosts: createClient(HostService, transport),
+  vms: createClient(VmService, transport),
+  images: createClient(ImageService, transport),
+  tasks: createClient(TaskService, transport),
+  audit: createClient(AuditService, transport),
+})
+
+export type FleetClients = ReturnType<typeof fleetClients>
