@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext } from './context.ts'
@@ -27,13 +28,20 @@ export async function answerVm(context: CommandContext, vm: Vm | undefined, ref 
   else await context.say(`${ref} is gone.\n`)
 }
 
+/** Why it is as it is, in a word for the list. */
+export function remark(v: Vm): string {
+  if (v.detail) return v.detail
+  if (v.unowned) return 'runs there, not in this fleet'
+  return v.quarantineEndsAt ? `in quarantine until ${timestampDate(v.quarantineEndsAt).toISOString()}` : ''
+}
+
 const vmSheet = (v: Vm): string =>
   sheet([
     ['name', v.name],
     ['id', v.id],
     ['state', v.lifecycle],
     ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
-    ['detail', v.detail],
+    ['detail', remark(v)],
     ['host', v.hostName],
     ['image', v.imageName],
     ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],

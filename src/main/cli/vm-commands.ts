@@ -7,7 +7,7 @@ import { reference } from './options.ts'
 import { invalid } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
 import { table } from './table.ts'
-import { answerVm, type Waiting, waited } from './vm-answer.ts'
+import { answerVm, remark, type Waiting, waited } from './vm-answer.ts'
 import { createCommand } from './vm-create-command.ts'
 import { waitCommand } from './vm-wait-command.ts'
 import { waitForState, waitForVm } from './wait-vm.ts'
@@ -32,7 +32,7 @@ export function vmCommands(root: Command, run: Runner): void {
           String(v.memMb),
           String(v.diskGb),
           v.imageName,
-          v.detail,
+          remark(v),
         ]),
       ),
     )

@@ -90,6 +90,14 @@ describe('answers', () => {
     expect((await eitri('vm', 'show', 'web-1')).out).toMatch(/^name: +web-1\n/)
   })
 
+  it('say of a VM how long its quarantine lasts, and that one is not in this fleet', async () => {
+    fleet.vm({ name: 'gone', quarantineEndsAt: timestampFromDate(new Date('2026-01-08T00:00:00Z')) })
+    fleet.vm({ name: 'stray', unowned: true })
+    const { out } = await eitri('vm', 'list')
+    expect(out).toMatch(/\ngone .*in quarantine until 2026-01-08T00:00:00.000Z\n/)
+    expect(out).toMatch(/\nstray .*runs there, not in this fleet\n/)
+  })
+
   it('take options before and after the command', async () => {
     expect((await eitri('--json', 'host', 'list')).json()).toEqual({ hosts: [] })
     expect((await eitri('host', '--json', 'list')).json()).toEqual({ hosts: [] })
