@@ -114,12 +114,13 @@ export function vmRemark(vm: Vm): string {
 /** What can be asked of it now; the word why not, where the screen says one. */
 export function vmActions(vm: Vm) {
   const deleted = vm.deletedAt !== undefined
+  const ours = !deleted && !vm.unowned
   const running = vm.desiredPower === 'running'
   return {
-    start: !deleted && !running,
-    stop: !deleted && running,
-    restart: !deleted && running && vm.phase === 'ready',
-    remove: !deleted,
+    start: ours && !running,
+    stop: ours && running,
+    restart: ours && running && vm.phase === 'ready',
+    remove: ours,
     undelete: deleted,
     purge: deleted,
     console: !vm.unowned,

@@ -22,7 +22,13 @@ export function VmMenu({ vm }: { vm: Vm }) {
         { label: 'Restart', icon: <RotateCw size={14} />, disabled: !can.restart, onSelect: () => void restartVm(vm) },
         { label: 'Stop by force', icon: <Zap size={14} />, disabled: !can.stop, onSelect: () => void forceStopVm(vm) },
         'separator',
-        { label: 'Delete…', icon: <Trash2 size={14} />, danger: true, onSelect: () => sheets.remove(vm) },
+        {
+          label: 'Delete…',
+          icon: <Trash2 size={14} />,
+          danger: true,
+          disabled: !can.remove,
+          onSelect: () => sheets.remove(vm),
+        },
       ]
   return (
     <Menu

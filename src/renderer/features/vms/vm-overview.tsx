@@ -17,6 +17,7 @@ export function VmOverview({ vm }: { vm: Vm }) {
     <div className="mx-auto grid max-w-5xl gap-4">
       {vm.deletedAt && <Quarantine vm={vm} />}
       {vm.hostUnknown && <Unknown vm={vm} />}
+      {vm.unowned && <Unowned vm={vm} />}
       {trouble && <FaultNotice {...trouble} tone={vm.phase === 'failed' ? 'bad' : 'warn'} />}
       {vm.lifecycle === 'creating' && (
         <Card title="Being created">
@@ -69,6 +70,13 @@ function Quarantine({ vm }: { vm: Vm }) {
     </Note>
   )
 }
+
+const Unowned = ({ vm }: { vm: Vm }) => (
+  <Note>
+    <strong className="font-medium">Not in this fleet.</strong> {vm.hostName} runs it for another control plane, or
+    since before the host was removed and added again. It is left alone; nothing can be changed from here.
+  </Note>
+)
 
 function Unknown({ vm }: { vm: Vm }) {
   return (

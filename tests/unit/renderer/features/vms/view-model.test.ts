@@ -111,6 +111,10 @@ describe('what can be asked of a VM', () => {
     })
   })
 
+  it('offers nothing for a VM that is not in this fleet', () => {
+    expect(Object.values(vmActions(aVm({ unowned: true })))).not.toContain(true)
+  })
+
   it('offers start or stop by what is wanted, not by what is', () => {
     expect(vmActions(aVm({ desiredPower: 'stopped' }))).toMatchObject({ start: true, stop: false })
     expect(vmActions(aVm({ power: 'stopped' }))).toMatchObject({ start: false, stop: true })
