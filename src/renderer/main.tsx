@@ -26,3 +26,7 @@ if (await signIn())
   void runFleetFeed({ store: fleetStore, watch: watchFleet, clock: systemClock }, new AbortController().signal)
 else fleetStore.setState({ feed: { state: 'signed-out' } })
 root.render(app)
+// A new link pasted into this tab changes only the fragment, which loads nothing by itself.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#t=')) location.reload()
+})
