@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readlinkSync, rmSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,8 +8,6 @@ import { controlPaths } from '../src/main/control/node-ports.ts'
 import { findBrowser, windowArguments, writeLaunchPage } from '../src/main/serving/browser-window.ts'
 import { root } from './root.ts'
 
-/** A Chromium that ends sooner gave its window to one of the same profile that runs already. */
-const HANDED_OVER_MS = 3_000
 /** The link works this long; then its page goes. */
 const LINK_MS = 60_000
 const STOP_TIMEOUT_MS = 10_000
@@ -68,12 +66,13 @@ async function openWindow({ url, attached }: Ready, dir: string, stopped: Promis
     return never()
   }
   const page = await writeLaunchPage(dir, url)
+  const taken = profileTaken(join(dir, 'profile'))
   const child = spawn(browser.path, windowArguments(page, dir), { stdio: 'ignore', detached: true })
   const late = setTimeout(() => rmSync(page, { force: true }), LINK_MS)
-  const since = Date.now()
   try {
     await Promise.race([once(child, 'exit'), stopped.then(() => child.kill())])
-    if (!attached && Date.now() - since < HANDED_OVER_MS) await stopped
+    // the window went to the Chromium that had the profile, and nothing here sees it close
+    if (!attached && taken) await stopped
     return 0
   } catch (error) {
     console.error(`${browser.path} could not be started: ${(error as Error).message}`)
@@ -81,6 +80,16 @@ async function openWindow({ url, attached }: Ready, dir: string, stopped: Promis
   } finally {
     clearTimeout(late)
     rmSync(page, { force: true })
+  }
+}
+
+/** Whether a Chromium runs with this profile: its lock is a link to `<host name>-<pid>`. */
+function profileTaken(profile: string): boolean {
+  try {
+    process.kill(Number(readlinkSync(join(profile, 'SingletonLock')).split('-').at(-1)), 0)
+    return true
+  } catch {
+    return false
   }
 }
 
