@@ -14,9 +14,9 @@ export interface VmRows {
 export const findVm = (vms: VmRows, ref: string): VmRow | undefined =>
   vms.findLive(DEFAULT_TENANT, ref) ?? vms.find(ref)
 
-/** Like `findVm`; raises vm/not-found. */
+/** Like `findVm`, else the deleted one of that name; raises vm/ambiguous and vm/not-found. */
 export function getVm(vms: VmRows, ref: string): VmRow {
-  const row = findVm(vms, ref)
+  const row = findVm(vms, ref) ?? onlyOne(vms.listDeleted(DEFAULT_TENANT, ref), ref)
   if (!row) throw new Fault('vm/not-found', 'permanent', { vm: ref })
   return row
 }
@@ -36,12 +36,15 @@ export function getDeletedVm(vms: VmRows, ref: string, lost: (vm: VmRow) => bool
   if (byId?.deletedAt) return byId
   const named = vms.listDeleted(DEFAULT_TENANT, ref)
   const meant = named.filter((vm) => !lost(vm))
-  const [first, second] = meant.length > 0 ? meant : named
-  if (first && second) {
-    throw new Fault('vm/ambiguous', 'permanent', { vm: ref, ids: meant.map((vm) => vm.id).join(', ') })
-  }
-  if (first) return first
+  const only = onlyOne(meant.length > 0 ? meant : named, ref)
+  if (only) return only
   const live = findVm(vms, ref)
   if (live) throw new Fault('vm/not-deleted', 'permanent', { vm: live.name })
   throw new Fault('vm/not-found', 'permanent', { vm: ref })
+}
+
+function onlyOne(named: readonly VmRow[], ref: string): VmRow | undefined {
+  if (named.length > 1)
+    throw new Fault('vm/ambiguous', 'permanent', { vm: ref, ids: named.map((vm) => vm.id).join(', ') })
+  return named[0]
 }

@@ -25,6 +25,16 @@ describe('looking up VMs', () => {
     expect(faultOf(() => getVm(vms, 'db')).code).toBe('vm/not-found')
   })
 
+  it('a name that no live VM has means the one in quarantine, and several of them are listed by id', () => {
+    const { vms, makeDeleted } = aDirectory()
+    const old = makeDeleted('web')
+    expect(getVm(vms, 'web').id).toBe(old.id)
+    const other = makeDeleted('web')
+    const fault = faultOf(() => getVm(vms, 'web'))
+    expect(fault.code).toBe('vm/ambiguous')
+    expect(fault.params['ids']?.split(', ').sort()).toEqual([old.id, other.id].sort())
+  })
+
   it('says that a VM is deleted rather than that there is none', () => {
     const { vms, makeDeleted } = aDirectory()
     const old = makeDeleted('web')

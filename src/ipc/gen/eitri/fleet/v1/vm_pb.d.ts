@@ -307,7 +307,7 @@ export declare const ListVmsResponseSchema: GenMessage<ListVmsResponse>;
  */
 export declare type GetVmRequest = Message<"eitri.fleet.v1.GetVmRequest"> & {
   /**
-   * Name (of a VM that is not deleted) or id.
+   * Name (of a live VM, else of the one deleted VM that has it) or id.
    *
    * @generated from field: string vm = 1;
    */
