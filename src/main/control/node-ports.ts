@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { systemClock } from '../../ipc/base/clock.ts'
 import { lineLog } from '../../ipc/base/log.ts'
 import { Fault } from '../../ipc/faults.ts'
@@ -22,7 +22,7 @@ export interface NodePortsInput {
 /** Where a control plane of this data folder keeps and finds things; makes nothing. Raises input/invalid for a folder too deep for a socket. */
 export function controlPaths({ dataDir, env = process.env }: NodePortsInput = {}): ControlPaths {
   const home = env['HOME'] || homedir()
-  const data = resolve(dataDir || join(env['XDG_DATA_HOME'] || join(home, '.local/share'), 'eitri'))
+  const data = real(resolve(dataDir || join(env['XDG_DATA_HOME'] || join(home, '.local/share'), 'eitri')))
   const runtime = env['XDG_RUNTIME_DIR']
   const id = createHash('sha256').update(data).digest('hex').slice(0, 8)
   const socket = (inRuntime: string, inData: string) =>
@@ -61,6 +61,16 @@ export function nodePorts(input: NodePortsInput = {}): Ports {
 
 /** Version of this build; `0.1.0-dev` from source. */
 export const appVersion = (): string => (typeof __EITRI_VERSION__ === 'undefined' ? '0.1.0-dev' : __EITRI_VERSION__)
+
+/** One folder has one path, whatever links lead to it: sockets and locks are found by it. */
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(real(parent), basename(path))
+  }
+}
 
 /** dist/: beside the bundle that runs, or in the checkout. */
 const builtDir = (): string =>

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { logFile } from '../../../../src/main/control/log-file.ts'
@@ -26,6 +26,18 @@ describe('paths of a control plane', () => {
     expect(one.localAgentSocket).toMatch(/^\/run\/user\/1000\/eitri\/[0-9a-f]{8}-agent\.sock$/)
     expect(new Set([one.apiSocket, one.localAgentSocket, two.apiSocket, two.localAgentSocket]).size).toBe(4)
     expect(controlPaths({ dataDir: '/a/', env }).apiSocket).toBe(one.apiSocket)
+  })
+
+  it('are the same through a symbolic link, of a folder that is there and of one that is not yet', () => {
+    const dir = realpathSync(aTempDir())
+    mkdirSync(join(dir, 'data'))
+    symlinkSync('data', join(dir, 'link'))
+    const env = { HOME: '/home/ana', XDG_RUNTIME_DIR: '/run/user/1000' }
+    for (const name of ['', 'fleet/new']) {
+      const [direct, linked] = ['data', 'link'].map((top) => controlPaths({ dataDir: join(dir, top, name), env }))
+      expect(linked).toEqual(direct)
+      expect(direct?.dataDir).toBe(join(dir, 'data', name))
+    }
   })
 
   it('refuse a folder too deep for a socket, in words', () => {
