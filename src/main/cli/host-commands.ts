@@ -79,7 +79,7 @@ async function addHost(context: CommandContext, name: string, options: AddOption
   context.deadline(ONBOARDING_MS)
   check('addHost', { name })
   if ((options.local === true) === (options.ssh !== undefined))
-    throw invalid('way', '', 'give either --local or --ssh [USER@]HOST[:PORT]')
+    throw invalid('host add', '', 'give either --local or --ssh [USER@]HOST[:PORT]')
   const way =
     options.ssh === undefined ? { case: 'local' as const, value: {} } : await sshWay(context, options.ssh, options)
   const fleet = await context.fleet()
