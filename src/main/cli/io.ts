@@ -6,8 +6,18 @@ export interface CliIo {
   readonly stdout: Writable & { isTTY?: boolean }
   readonly stderr: Writable & { isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Calls back at each interrupt instead of dying of it; returns its stop function. */
+  /** Calls back at the first interrupt instead of dying of it; the next one ends the process. Returns its stop function. */
   onInterrupt(fn: () => void): () => void
+}
+
+/** One key press may arrive twice, from the terminal and from a parent that passes it on, ms. */
+const ONE_PRESS_MS = 300
+const ENDING_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+
+export interface EndableProcess {
+  on(signal: NodeJS.Signals, fn: () => void): unknown
+  off(signal: NodeJS.Signals, fn: () => void): unknown
+  exit(code: number): void
 }
 
 export function processIo(): CliIo {
@@ -16,14 +26,27 @@ export function processIo(): CliIo {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    onInterrupt(fn) {
-      process.on('SIGINT', fn)
-      process.on('SIGTERM', fn)
-      return () => {
-        process.off('SIGINT', fn)
-        process.off('SIGTERM', fn)
-      }
-    },
+    onInterrupt: (fn) => onInterrupt(process, () => performance.now(), fn),
+  }
+}
+
+/** The first signal asks `fn` to come to an end; another one does not wait for that. */
+export function onInterrupt(proc: EndableProcess, monotonic: () => number, fn: () => void): () => void {
+  let since: number | undefined
+  const stops = Object.entries(ENDING_SIGNALS).map(([name, code]) => {
+    const signal = name as keyof typeof ENDING_SIGNALS
+    const heard = () => {
+      const now = monotonic()
+      if (since === undefined) {
+        since = now
+        fn()
+      } else if (now - since >= ONE_PRESS_MS) proc.exit(code)
+    }
+    proc.on(signal, heard)
+    return () => proc.off(signal, heard)
+  })
+  return () => {
+    for (const stop of stops) stop()
   }
 }
 
