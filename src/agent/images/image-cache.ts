@@ -30,6 +30,11 @@ export interface ImagePut {
   abort(): Promise<void>
 }
 
+/** Its file is another's to open once `ended` resolves. */
+interface OpenPut extends ImagePut {
+  ended: Promise<void>
+}
+
 interface Shared {
   done: Promise<void>
   watchers: Set<OnProgress>
@@ -49,7 +54,7 @@ export class ImageCache {
   readonly #whole = new Map<string, number>()
   readonly #parts = new Map<string, number>()
   readonly #downloads = new Map<string, Shared>()
-  readonly #puts = new Map<string, { abort(): Promise<void> }>()
+  readonly #puts = new Map<string, Promise<OpenPut>>()
   readonly #unpacking = new Map<string, Promise<KernelImage>>()
   readonly #listeners = new Set<(sha256: string) => void>()
 
@@ -138,33 +143,60 @@ export class ImageCache {
 
   /**
    * Starts or resumes a push. Raises `input/invalid` when `offset` is not what is held and `host/disk-full` when the
-   * rest does not fit. A newer push of the same digest ends the older.
+   * rest does not fit. A newer push of the same digest ends the older; more bytes than `sizeBytes` are thrown away.
    */
   async openPut(sha256: string, sizeBytes: number, offset: number): Promise<ImagePut> {
     if (!isSha256(sha256)) throw invalid('sha256', 'not a SHA-256 in hex')
     if (this.#downloads.has(sha256))
       throw new Fault('image/push-failed', 'transient', { detail: 'the host is downloading it' })
-    await this.#puts.get(sha256)?.abort()
+    const opened = this.#endPut(sha256).then(() => this.#openPut(sha256, sizeBytes, offset))
+    this.#puts.set(sha256, opened)
+    const over = () => {
+      if (this.#puts.get(sha256) === opened) this.#puts.delete(sha256)
+    }
+    opened.then(({ ended }) => ended.then(over), over)
+    return await opened
+  }
+
+  /** Ends the push of a digest, one still being opened too; its file is closed when this resolves. Never rejects. */
+  async #endPut(sha256: string): Promise<void> {
+    await this.#puts.get(sha256)?.then(
+      (put) => put.abort(),
+      () => {},
+    )
+  }
+
+  async #openPut(sha256: string, sizeBytes: number, offset: number): Promise<OpenPut> {
     const { haveBytes, complete } = this.stat(sha256)
+    if (!complete && haveBytes > sizeBytes) {
+      await removeTree(this.#part(sha256))
+      this.#parts.delete(sha256)
+      throw invalid('offset', '0 bytes are held')
+    }
     if (offset !== haveBytes) throw invalid('offset', `${haveBytes} bytes are held`)
-    if (offset > sizeBytes) throw invalid('size_bytes', `${haveBytes} bytes are held`)
-    if (complete) return { write: async () => {}, finish: async () => haveBytes, abort: async () => {} }
+    if (complete)
+      return { write: async () => {}, finish: async () => haveBytes, abort: async () => {}, ended: Promise.resolve() }
     await this.#checkRoom(sizeBytes - offset)
     const partial = await PartialImage.open(this.#part(sha256), AbortSignal.timeout(REHASH_MS))
     return this.#put(sha256, sizeBytes, partial)
   }
 
-  #put(sha256: string, sizeBytes: number, partial: PartialImage): ImagePut {
+  #put(sha256: string, sizeBytes: number, partial: PartialImage): OpenPut {
     let last: Promise<unknown> = Promise.resolve()
     let open = true
-    const end = async () => {
-      if (!open) return
-      open = false
-      if (this.#puts.get(sha256) === put) this.#puts.delete(sha256)
-      await last.catch(() => {})
-      await partial.close().catch(() => {})
+    const ended = Promise.withResolvers<void>()
+    const abort = async () => {
+      if (open) {
+        open = false
+        await last.catch(() => {})
+        await partial.close().catch(() => {})
+        ended.resolve()
+      }
+      await ended.promise
     }
-    const put: ImagePut = {
+    return {
+      ended: ended.promise,
+      abort,
       write: async (chunk) => {
         if (!open) throw new Fault('image/push-failed', 'transient', { detail: 'another push took over' })
         if (chunk.length > LIMITS.imageChunkBytes || partial.size + chunk.length > sizeBytes)
@@ -176,25 +208,21 @@ export class ImageCache {
       },
       finish: async () => {
         if (partial.size < sizeBytes || !open) {
-          await end()
+          await abort()
           return partial.size
         }
         open = false
-        if (this.#puts.get(sha256) === put) this.#puts.delete(sha256)
-        await this.#publish(sha256, partial)
+        await this.#publish(sha256, partial).finally(() => ended.resolve())
         return sizeBytes
       },
-      abort: end,
     }
-    this.#puts.set(sha256, put)
-    return put
   }
 
   #startDownload(url: string, sha256: string, previous: Promise<void> | undefined): Shared {
     const shared: Shared = { done: Promise.resolve(), watchers: new Set(), cancel: new AbortController() }
     const run = async () => {
       await previous?.catch(() => {})
-      await this.#puts.get(sha256)?.abort()
+      await this.#endPut(sha256)
       await this.#download(url, sha256, shared)
     }
     shared.done = run().finally(() => {

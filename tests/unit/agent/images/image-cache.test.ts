@@ -210,6 +210,50 @@ describe('the image cache', () => {
       await newer.abort()
     })
 
+    it('opened at the same moment do not share the file: the second takes over after the first', async () => {
+      const [older, newer] = await Promise.all([1, 2].map(() => cache.openPut(SHA, IMAGE.length, 0)))
+      await expect(older!.write(IMAGE.subarray(0, MiB))).rejects.toThrow('another push took over')
+      for (let at = 0; at < IMAGE.length; at += MiB) await newer!.write(IMAGE.subarray(at, at + MiB))
+      expect(await newer!.finish()).toBe(IMAGE.length)
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+    })
+
+    it('a download that starts while a push is being opened has the file alone', async () => {
+      const opening = cache.openPut(SHA, IMAGE.length, 0)
+      const fetched = cache.fetch(URL, SHA, () => {}, live())
+      await expect((await opening).write(IMAGE.subarray(0, MiB))).rejects.toThrow('another push took over')
+      await fetched
+      expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+    })
+
+    it('a newer one waits until the last write of the older has ended, and goes on after it', async () => {
+      const older = await cache.openPut(SHA, IMAGE.length, 0)
+      const written = older.write(IMAGE.subarray(0, MiB))
+      void older.abort()
+      const newer = cache.openPut(SHA, IMAGE.length, MiB)
+      await written
+      await (await newer).abort()
+      expect(cache.stat(SHA).haveBytes).toBe(MiB)
+    })
+
+    it('a newer one waits until the older has been checked', async () => {
+      const older = await cache.openPut(SHA, MiB, 0)
+      await older.write(IMAGE.subarray(0, MiB))
+      const finished = older.finish()
+      const newer = cache.openPut(SHA, MiB, MiB)
+      await expect(finished).rejects.toMatchObject({ code: 'image/digest-mismatch' })
+      await expect(newer).rejects.toThrow('0 bytes are held')
+      expect(await readdir(dir)).toEqual([])
+    })
+
+    it('of an image smaller than what is held throw the rest away, and the next one starts at 0', async () => {
+      await writeFile(join(dir, `${SHA}.part`), Buffer.alloc(IMAGE.length + 1))
+      cache = await open()
+      await expect(cache.openPut(SHA, IMAGE.length, IMAGE.length + 1)).rejects.toThrow('0 bytes are held')
+      expect(cache.stat(SHA)).toEqual({ haveBytes: 0, complete: false })
+      expect(await push(IMAGE)).toBe(IMAGE.length)
+    })
+
     it('that do not fit are refused before the first byte', async () => {
       free = 0
       await expect(cache.openPut(SHA, IMAGE.length, 0)).rejects.toMatchObject({ code: 'host/disk-full' })
