@@ -28,18 +28,26 @@ export async function answerVm(context: CommandContext, vm: Vm | undefined, ref 
   else await context.say(`${ref} is gone.\n`)
 }
 
+/** The state for people: where the host says nothing of its power, `lifecycle` only says what is desired. */
+export function stateWord(v: Vm): string {
+  if (v.hostUnknown) return `${v.lifecycle}?`
+  const fromDesired = v.power === undefined && (v.lifecycle === 'ready' || v.lifecycle === 'stopped')
+  return fromDesired ? 'unknown' : v.lifecycle
+}
+
 /** Why it is as it is, in a word for the list. */
 export function remark(v: Vm): string {
   if (v.detail) return v.detail
   if (v.unowned) return 'runs there, not in this fleet'
-  return v.quarantineEndsAt ? `in quarantine until ${timestampDate(v.quarantineEndsAt).toISOString()}` : ''
+  if (v.quarantineEndsAt) return `in quarantine until ${timestampDate(v.quarantineEndsAt).toISOString()}`
+  return stateWord(v) === 'unknown' ? `${v.hostName} says nothing of it; see "eitri host show ${v.hostName}"` : ''
 }
 
 const vmSheet = (v: Vm): string =>
   sheet([
     ['name', v.name],
     ['id', v.id],
-    ['state', v.lifecycle],
+    ['state', stateWord(v)],
     ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
     ['detail', remark(v)],
     ['host', v.hostName],

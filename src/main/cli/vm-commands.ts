@@ -7,7 +7,7 @@ import { reference } from './options.ts'
 import { invalid } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
 import { table } from './table.ts'
-import { answerVm, remark, type Waiting, waited } from './vm-answer.ts'
+import { answerVm, remark, stateWord, type Waiting, waited } from './vm-answer.ts'
 import { createCommand } from './vm-create-command.ts'
 import { waitCommand } from './vm-wait-command.ts'
 import { waitForState, waitForVm } from './wait-vm.ts'
@@ -26,7 +26,7 @@ export function vmCommands(root: Command, run: Runner): void {
         ['NAME', 'STATE', 'HOST', 'VCPUS', 'MEM MB', 'DISK GB', 'IMAGE', 'DETAIL'],
         answer.vms.map((v) => [
           v.name,
-          v.hostUnknown ? `${v.lifecycle}?` : v.lifecycle,
+          stateWord(v),
           v.hostName,
           String(v.vcpus),
           String(v.memMb),

@@ -43,7 +43,7 @@ export function aVm(changes: MessageInitShape<typeof VmSchema> = {}) {
 
 /** A VM whose host has not said anything about it. */
 export function anUnreportedVm(changes: MessageInitShape<typeof VmSchema> = {}) {
-  const vm = aVm(changes)
+  const vm = aVm({ lifecycle: 'creating', ...(changes as object) })
   delete vm.power
   delete vm.phase
   return vm

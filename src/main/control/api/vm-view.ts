@@ -25,7 +25,8 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
   const failed = row.status === 'failed'
   const lastPhase = seen?.phase ?? (row.status || undefined)
   const destroyAt = deleted ? quarantined?.destroyAt : undefined
-  const asOf = live.reportedAt ?? host.lastSeenAt
+  const toldOf = seen !== undefined || quarantined !== undefined
+  const asOf = live.report ? toldOf && live.reportedAt : host.lastSeenAt
   return create(VmSchema, {
     id: row.id,
     name: row.name,

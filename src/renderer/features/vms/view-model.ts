@@ -15,7 +15,8 @@ export function vmState(vm: Vm, nowMs: number): StateView {
   if (vm.hostUnknown) return unknown(vm, nowMs)
   if (vm.phase === 'failed')
     return vm.reason === 'vm/exited' ? crashed(vm) : { word: 'Needs a decision', tone: 'bad', ...detailOf(vm) }
-  if (vm.phase === undefined || vm.phase === 'creating') return creating(vm)
+  const told = vm.phase ?? vm.lifecycle
+  if (told === 'creating') return creating(vm)
   if (vm.power === undefined) return unknown(vm, nowMs)
   return settled(vm, vm.power)
 }

@@ -192,6 +192,13 @@ describe('a command that fails', () => {
     })
   })
 
+  it('says unknown of a VM its host says nothing of, and the desired state only to scripts', async () => {
+    fleet.vm({ name: 'web-1', hostName: 'rack2', lifecycle: 'ready', power: undefined })
+    expect((await eitri('vm', 'list')).out).toMatch(/web-1 +unknown .*rack2 says nothing of it; see "eitri host show/)
+    expect((await eitri('vm', 'show', 'web-1')).out).toMatch(/state: +unknown\npower: +unknown\n/)
+    expect((await eitri('vm', 'show', 'web-1', '--json')).json()).toMatchObject({ lifecycle: 'ready' })
+  })
+
   it('exits with 3 and names the socket when no control plane answers', async () => {
     await fleet.pause()
     const { code, err } = await eitri('vm', 'list', '--json')

@@ -71,6 +71,11 @@ describe('VM view', () => {
     expect([seen.power, seen.phase, seen.detail]).toEqual([undefined, undefined, 'looking'])
   })
 
+  it('a VM that the reports of its connected host leave out is of no known time, power or phase', () => {
+    const seen = view(row({ status: 'ready' }), answering({ notices: ['Its record cannot be read.'] }))
+    expect([seen.power, seen.phase, seen.asOf, seen.hostUnknown]).toEqual([undefined, undefined, undefined, false])
+  })
+
   it.each<[string, Partial<VmRow>, object | undefined, string]>([
     ['nobody said anything yet', {}, undefined, 'creating'],
     ['it is being made', {}, { phase: 'creating' }, 'creating'],

@@ -44,6 +44,10 @@ describe('the state word of a VM', () => {
     expect(word(vm)).toBe('Unknown since 14:02')
   })
 
+  it('says unknown, not creating, of a VM that was ready and that its host leaves out', () => {
+    expect(word(anUnreportedVm({ lifecycle: 'ready' }))).toBe('Unknown')
+  })
+
   it('tells a start that goes wrong from one that goes on', () => {
     expect(vmState(aVm({ power: 'stopped' }), NOW).tone).toBe('busy')
     expect(vmState(aVm({ power: 'stopped', reason: 'vm/over-capacity' }), NOW).tone).toBe('warn')
