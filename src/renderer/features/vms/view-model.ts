@@ -1,5 +1,6 @@
 import { type FaultText, faultText, printable } from '../../../ipc/fault-text.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FilterRecord } from '../../lib/filter.ts'
 import { formatBytes, formatDay, formatDuration, formatMoment } from '../../lib/format.ts'
@@ -44,6 +45,13 @@ function unknown(vm: Vm, nowMs: number): StateView {
   const detail = vm.power ? `Last known: ${vm.power}` : 'The host has not said anything about it yet'
   if (at === undefined) return { word: 'Unknown', tone: 'unknown', detail }
   return { word: `Unknown since ${formatMoment(new Date(at), new Date(nowMs))}`, tone: 'unknown', detail }
+}
+
+/** When its host last told of it: a host that answers tells of all its VMs in every report, but only changes travel on. */
+export function toldAtMs(vm: Vm, host: Pick<Host, 'lastSeenAt'> | undefined): number | undefined {
+  const own = msOf(vm.asOf)
+  if (own === undefined || vm.hostUnknown) return own
+  return Math.max(own, msOf(host?.lastSeenAt) ?? own)
 }
 
 function quarantine(vm: Vm, nowMs: number): StateView {

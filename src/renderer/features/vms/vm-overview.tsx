@@ -4,12 +4,13 @@ import { formatAgo, formatMemory, formatTime, shortId } from '../../lib/format.t
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
+import { useHost } from '../../state/use-fleet.ts'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
-import { quarantineLeft, vmProgress, vmTrouble } from './view-model.ts'
+import { quarantineLeft, toldAtMs, vmProgress, vmTrouble } from './view-model.ts'
 
 export function VmOverview({ vm }: { vm: Vm }) {
   const trouble = vmTrouble(vm)
@@ -117,6 +118,7 @@ function Resources({ vm }: { vm: Vm }) {
 
 function Identity({ vm }: { vm: Vm }) {
   const now = useNow()
+  const host = useHost(vm.hostId)
   const at = (ms: number | undefined) =>
     ms === undefined ? undefined : (
       <span title={new Date(ms).toISOString()}>
@@ -132,7 +134,7 @@ function Identity({ vm }: { vm: Vm }) {
           ['Address', vm.ip || 'not reported'],
           ['Created', at(msOf(vm.createdAt)) ?? 'not known'],
           ['Running since', (vm.power === 'running' && at(msOf(vm.startedAt))) || '–'],
-          ['As of', at(msOf(vm.asOf)) ?? 'never reported'],
+          ['As of', at(toldAtMs(vm, host)) ?? 'never reported'],
           [
             'Id',
             <span key="id" className="flex items-center gap-1">

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { vmActions, vmProgress, vmState, vmTrouble } from '../../../../../src/renderer/features/vms/view-model.ts'
+import {
+  toldAtMs,
+  vmActions,
+  vmProgress,
+  vmState,
+  vmTrouble,
+} from '../../../../../src/renderer/features/vms/view-model.ts'
 import { anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
 const NOW = new Date(2026, 10, 30, 14, 2, 11).getTime()
@@ -84,6 +90,20 @@ describe('the progress of a creation', () => {
 
   it('moves no bytes in a step that has none', () => {
     expect(progress({ step: 3, steps: 4, doneBytes: 0n })?.bytes).toBeUndefined()
+  })
+})
+
+describe('the age of what is shown of a VM', () => {
+  const told = aVm({ asOf: at(NOW - HOUR) })
+
+  it('is that of the last report of a host that answers', () => {
+    expect(toldAtMs(told, { lastSeenAt: at(NOW) })).toBe(NOW)
+    expect(toldAtMs(told, undefined)).toBe(NOW - HOUR)
+  })
+
+  it('stands still when the host does not answer, and is none when it never told of the VM', () => {
+    expect(toldAtMs(aVm({ hostUnknown: true, asOf: at(NOW - HOUR) }), { lastSeenAt: at(NOW) })).toBe(NOW - HOUR)
+    expect(toldAtMs(anUnreportedVm(), { lastSeenAt: at(NOW) })).toBeUndefined()
   })
 })
 
