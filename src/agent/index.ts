@@ -9,6 +9,7 @@ import { BUILD_INFO } from './build-info.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { logOutput } from './os/log-output.ts'
+import { agentLayout } from './records/layout.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
 
@@ -75,10 +76,11 @@ addInstallCommands(program)
 async function serve(flags: ServeFlags): Promise<void> {
   // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.
   process.umask(0o077)
-  const log = lineLog(logOutput(stderr.fd))
+  const stateDir = resolve(flags.stateDir)
+  const log = lineLog(logOutput(stderr.fd, agentLayout(stateDir).log))
   const { maxVcpus, maxMemMb, maxDiskGb } = flags
   const agent = await startAgent({
-    stateDir: resolve(flags.stateDir),
+    stateDir,
     socketPath: resolve(flags.socket),
     ...socketAccess(login),
     backend: flags.backend,

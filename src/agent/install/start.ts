@@ -1,11 +1,11 @@
 import { rename, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { systemClock } from '../../ipc/base/clock.ts'
 import { Fault } from '../../ipc/faults.ts'
 import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { detach } from '../os/exec.ts'
 import { ensureDir, isAbsent, readTail } from '../os/files.ts'
 import { linuxProcesses } from '../os/process.ts'
+import { agentLayout } from '../records/layout.ts'
 import { type AgentStatus, askStatus } from '../status/agent-status.ts'
 
 /** How the agent is run, and where. */
@@ -28,7 +28,7 @@ const LOOK_EVERY_MS = 150
 export async function startDetached(start: StartCommand): Promise<GetStatusResponse> {
   const before = await askStatus(start.socket)
   if (before.running) return before.status
-  const logFile = join(start.stateDir, 'agent.log')
+  const logFile = agentLayout(start.stateDir).log
   await ensureDir(start.stateDir)
   await keepPreviousLog(logFile)
   const [program, ...args] = [...start.command, 'serve', '--state-dir', start.stateDir, '--socket', start.socket]

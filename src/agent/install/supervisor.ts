@@ -1,3 +1,4 @@
+import { agentLayout } from '../records/layout.ts'
 import type { StartedBy } from './install-record.ts'
 
 /** What the supervisor files are made from. */
@@ -41,13 +42,14 @@ WantedBy=${kind === 'system' ? 'multi-user.target' : 'default.target'}
 
 /** supervise-daemon signals only the daemon itself, so that VMs outlive it. */
 export function openrcScript(command: ServiceCommand): string {
+  const log = shellWord(agentLayout(command.stateDir).log)
   return `#!/sbin/openrc-run
 name="Eitri agent"
 supervisor=supervise-daemon
 command=${shellWord(command.executable)}
 command_args=${shellWord(['serve', ...argsOf(command)].map(shellWord).join(' '))}
-output_log=${shellWord(`${command.stateDir}/agent.log`)}
-error_log=${shellWord(`${command.stateDir}/agent.log`)}
+output_log=${log}
+error_log=${log}
 respawn_delay=2
 respawn_max=0
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync } from 'node:fs'
 
 /** Longest stdout and stderr kept of a command, bytes each; the rest is dropped. */
 const OUTPUT_LIMIT = 256 * 1024
@@ -69,7 +69,7 @@ function collect(stream: NodeJS.ReadableStream): () => string {
 
 export interface DetachOptions {
   cwd: string
-  /** stdout and stderr go to this file, truncated first: a pipe would die with the agent. */
+  /** stdout and stderr are appended to this file, truncated first: a pipe would die with the agent. */
   logFile: string
 }
 
@@ -78,8 +78,9 @@ export type Detach = (command: string, args: readonly string[], options: DetachO
 
 export const detach: Detach = (command, args, { cwd, logFile }) =>
   new Promise((resolve, reject) => {
-    const fd = openSync(logFile, 'w', 0o600)
+    const fd = openSync(logFile, 'a', 0o600)
     try {
+      ftruncateSync(fd)
       const child = spawn(command, args, {
         cwd,
         detached: true,

@@ -25,6 +25,8 @@ export interface AgentLayout {
   stateDir: string
   identity: string
   lock: string
+  /** What the agent says where no journal takes it. */
+  log: string
   /** The last accepted snapshot. */
   desired: string
   vms: string
@@ -42,6 +44,7 @@ export function agentLayout(stateDir: string): AgentLayout {
     stateDir,
     identity: join(stateDir, 'identity.json'),
     lock: join(stateDir, 'agent.lock'),
+    log: join(stateDir, 'agent.log'),
     desired: join(stateDir, 'desired.bin'),
     vms,
     images: join(stateDir, 'images'),

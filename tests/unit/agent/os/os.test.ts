@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detach, run } from '../../../../src/agent/os/exec.ts'
 import { readIfPresent, readTail, removeAtomically, writeDurable } from '../../../../src/agent/os/files.ts'
 import { takeLock } from '../../../../src/agent/os/lock.ts'
-import { logOutput } from '../../../../src/agent/os/log-output.ts'
+import { LOG_LIMIT_BYTES, logOutput } from '../../../../src/agent/os/log-output.ts'
 import { linuxProcesses } from '../../../../src/agent/os/process.ts'
 import { connectUnix } from '../../../../src/agent/os/unix-socket.ts'
 
@@ -137,9 +137,50 @@ describe('log lines', () => {
   it('are lost where they cannot be written, and nothing else is', () => {
     const full = openSync('/dev/full', 'w')
     try {
-      expect(() => logOutput(full)('line\n')).not.toThrow()
+      expect(() => logOutput(full, join(dir, 'agent.log'))('line\n')).not.toThrow()
     } finally {
       closeSync(full)
+    }
+  })
+
+  it('of the agent itself fill its log up to the bound, then start it afresh and keep the one before', async () => {
+    const log = join(dir, 'agent.log')
+    await writeFile(log, 'x'.repeat(LOG_LIMIT_BYTES - 10))
+    const fd = openSync(log, 'a')
+    try {
+      const write = logOutput(fd, log)
+      for (const line of ['the last\n', 'the first\n', 'the second\n']) write(line)
+      expect(await readFile(log, 'utf8')).toBe('the first\nthe second\n')
+      expect((await readTail(`${log}.1`, 10)).toString()).toBe('xthe last\n')
+      expect((await stat(`${log}.1`)).size).toBe(LOG_LIMIT_BYTES - 1)
+    } finally {
+      closeSync(fd)
+    }
+  })
+
+  it('are bounded too where the log before cannot be kept', async () => {
+    const log = join(dir, 'agent.log')
+    await writeFile(log, 'x'.repeat(LOG_LIMIT_BYTES))
+    await mkdir(`${log}.1`)
+    const fd = openSync(log, 'a')
+    try {
+      logOutput(fd, log)('the first\n')
+      expect(await readFile(log, 'utf8')).toBe('the first\n')
+    } finally {
+      closeSync(fd)
+    }
+  })
+
+  it("in a file of somebody else's are only added", async () => {
+    const [log, other] = [join(dir, 'agent.log'), join(dir, 'other')]
+    await writeFile(log, '')
+    await writeFile(other, 'x'.repeat(LOG_LIMIT_BYTES))
+    const fd = openSync(other, 'a')
+    try {
+      logOutput(fd, log)('line\n')
+      expect((await stat(other)).size).toBe(LOG_LIMIT_BYTES + 5)
+    } finally {
+      closeSync(fd)
     }
   })
 })
