@@ -75,6 +75,10 @@ class AgentSession {
   readonly #nonce = randomBytes(32)
   readonly #attached = Promise.withResolvers<void>()
   #active: ActiveSession | undefined
+  /** Hello is in the store. */
+  #learnt = false
+  /** Something could not be stored; the next report has it tried again. */
+  #owed = false
 
   constructor(deps: SessionDeps, input: SessionInput, stop: AbortController) {
     this.#deps = deps
@@ -118,15 +122,14 @@ class AgentSession {
   }
 
   #accept(hello: Hello): void {
-    const { registry, hosts, log } = this.#deps
+    const { registry, log } = this.#deps
     const { connection } = this.#input
     const pinned = { ...this.#host.agent, name: this.name, hostKeyFingerprint: this.#host.hostKeyFingerprint }
     const fault = judgeHello(hello, this.#nonce, pinned, connection.hostKeyFingerprint)
     if (fault) throw fault
-    hosts.setTold(this.#host.id, toldByHello(hello, this.#host.facts))
-    hosts.startAbove(this.#host.id, hello.lastSeenEpoch)
     const older = registry.active(this.#host.id)
     this.#active = { hostId: this.#host.id, sessionId: hello.sessionId, connection, hello }
+    this.#learn(hello)
     registry.sessionStarted(this.#active)
     registry.setLink(this.#host.id, { state: 'connected', carrier: connection.carrier })
     older?.connection.close(new Fault('agent/superseded', 'transient', { host: this.name }))
@@ -137,7 +140,9 @@ class AgentSession {
   #apply(response: SyncResponse): void {
     const { message } = response
     if (message.case === 'end') throw faultOfEnd(this.name, message.value)
-    if (message.case === 'report' && this.#active) this.#deps.applier.apply(this.#active, message.value)
+    if (message.case !== 'report' || !this.#active) return
+    this.#deps.applier.apply(this.#active, message.value)
+    if (this.#owed) this.#deps.hub.poke(this.#host.id)
   }
 
   /** The one sender: Attach, then a snapshot at once and one per poke. */
@@ -145,9 +150,12 @@ class AgentSession {
     yield this.#attach()
     await this.#attached.promise
     for (;;) {
-      const written = this.#writeDeadline()
-      yield this.#snapshot()
-      written()
+      const snapshot = this.#snapshot()
+      if (snapshot) {
+        const written = this.#writeDeadline()
+        yield snapshot
+        written()
+      }
       await this.#pokes.next(signal)
     }
   }
@@ -165,12 +173,42 @@ class AgentSession {
     return create(SyncRequestSchema, { message: { case: 'attach', value } })
   }
 
-  #snapshot(): SyncRequest {
-    const { hosts, vms } = this.#deps
-    const state = buildDesiredState(vms.listByHost(this.#host.id))
-    const digest = digestOf(state)
-    const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
-    return create(SyncRequestSchema, { message: { case: 'snapshot', value: buildSnapshot(epoch, state, digest) } })
+  /** Undefined while its epoch cannot be made durable: an epoch that was sent must never be given to other content. */
+  #snapshot(): SyncRequest | undefined {
+    this.#owed = false
+    if (this.#active) this.#learn(this.#active.hello)
+    const value = this.#stored('session.snapshot-not-sent', () => {
+      const { hosts, vms } = this.#deps
+      hosts.startAbove(this.#host.id, this.#active?.hello.lastSeenEpoch ?? 0n)
+      const state = buildDesiredState(vms.listByHost(this.#host.id))
+      const digest = digestOf(state)
+      const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
+      return buildSnapshot(epoch, state, digest)
+    })
+    return value && create(SyncRequestSchema, { message: { case: 'snapshot', value } })
+  }
+
+  #learn(hello: Hello): void {
+    if (this.#learnt) return
+    const told = toldByHello(hello, this.#host.facts)
+    this.#learnt =
+      this.#stored('session.hello-not-stored', () => {
+        this.#deps.hosts.setTold(this.#host.id, told)
+        return true
+      }) === true
+  }
+
+  /** Undefined when the store cannot be written now: the session goes on without. */
+  #stored<T>(event: string, work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      const { code, message } = asFault(error)
+      if (code !== 'store/unavailable') throw error
+      this.#deps.log.warn(event, { host: this.name, code, message })
+      this.#owed = true
+      return undefined
+    }
   }
 
   /** Ends the session unless the returned function is called in time: the transport asks for more once it has written. */

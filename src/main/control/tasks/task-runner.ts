@@ -28,7 +28,11 @@ export class TaskRunner implements TaskStarter {
   recover(): void {
     for (const row of this.#store.listUnended()) {
       const fault = new Fault('task/interrupted', 'permanent', { subject: row.subject }).toData()
-      this.#store.save({ ...row, state: 'failed', fault, endedAt: new Date(this.#clock.now()) })
+      try {
+        this.#store.save({ ...row, state: 'failed', fault, endedAt: new Date(this.#clock.now()) })
+      } catch (error) {
+        this.#log.error('task.not-saved', { task: row.id, message: asFault(error).message })
+      }
     }
   }
 

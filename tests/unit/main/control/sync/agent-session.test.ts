@@ -10,7 +10,7 @@ import { ReportApplier } from '../../../../../src/main/control/sync/report-appli
 import { digestOf } from '../../../../../src/main/control/sync/snapshot-builder.ts'
 import { FakeSyncAgent } from '../../../../support/fake-sync-agent.ts'
 import { ManualClock, until } from '../a-clock.ts'
-import { aHost, aStore, aVm } from '../a-store.ts'
+import { aHost, aStore, aVm, faultOf } from '../a-store.ts'
 
 const FLEET = 'e'.repeat(32)
 let agent: FakeSyncAgent
@@ -233,6 +233,30 @@ describe('agent session', () => {
     await until(() => agent.attaches.length > 0, 'Attach')
     await clock.advance(TIMES.attachMs)
     expect(await ended).toMatchObject({ code: 'host/no-answer' })
+  })
+
+  it('TRK-04: starts, hears reports and keeps its snapshot while the store cannot be written, and catches up', async () => {
+    const { db, vms, hosts, registry, host, run } = aControlPlane()
+    const vm = vms.create(aVm(host.id, { name: 'web' }))
+    db.run('PRAGMA query_only = ON')
+    const { ended } = run()
+    const report = { vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] }
+    await until(() => agent.attached > 0, 'Attach')
+    agent.report(report)
+    await until(() => registry.live(host.id).vms?.get(vm.id)?.power === 'running', 'the report')
+    expect(registry.live(host.id).link.state).toBe('connected')
+    expect(faultOf(() => vms.create(aVm(host.id))).code).toBe('store/unavailable')
+    expect(agent.snapshots).toEqual([])
+
+    db.run('PRAGMA query_only = OFF')
+    agent.report(report)
+    await until(() => agent.snapshots.length > 0, 'the snapshot')
+    expect(snapshotNames()).toEqual([['web']])
+    expect(agent.snapshots[0]?.epoch).toBe(hosts.get(host.id).epoch)
+    expect(hosts.get(host.id).agentVersion).toBe('0.1.0')
+    expect(vms.find(vm.id)?.status).toBe('ready')
+    stopAll.abort(new Fault('app/cancelled', 'cancelled'))
+    expect(await ended).toMatchObject({ code: 'app/cancelled' })
   })
 
   it('ends with an answer even where the store fails under it', async () => {
