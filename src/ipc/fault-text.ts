@@ -136,6 +136,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       NOTHING,
       'Use that one, or stop it first.',
     ),
+  'agent/identity-damaged': (p) =>
+    t(
+      `The agent's identity file ${or(p['file'], 'identity.json')}${p['host'] ? ` on ${p['host']}` : ''} cannot be used${why(p)}.`,
+      'It was left as it is; the agent does not start, its VMs keep running.',
+      'Put the file back from a backup; without one, remove the host, move the file away and add the host again.',
+    ),
   'agent/version-skew': (p) =>
     t(
       `The agent on ${host(p)} speaks another protocol version.`,

@@ -30,6 +30,7 @@ export const FAULT_CODES = [
   'agent/missing',
   'agent/not-running',
   'agent/already-running',
+  'agent/identity-damaged',
   'agent/version-skew',
   'agent/foreign-controller',
   'agent/superseded',

@@ -84,7 +84,7 @@ async function answer<T>({ json = false }: Json, work: () => Promise<T>, text: (
     const { host: _, ...params } = fault.params
     const message = params['message'] ?? faultLine(fault.code, params)
     process.stderr.write(`eitri-agent: ${faultLine(fault.code, { host: 'this host', ...params })}\n`)
-    if (json) process.stdout.write(`${JSON.stringify({ error: { code: fault.code, message } })}\n`)
+    if (json) process.stdout.write(`${JSON.stringify({ error: { code: fault.code, message, params } })}\n`)
     process.exitCode = 1
   }
 }

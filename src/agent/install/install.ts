@@ -3,6 +3,8 @@ import { chmod, chown, copyFile, lstat, readFile, rename, rm, stat, symlink, wri
 import { dirname, join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { ensureDir, isAbsent, publishFile, removeTree, tempBeside } from '../os/files.ts'
+import { requireUsable } from '../records/identity.ts'
+import { agentLayout } from '../records/layout.ts'
 import { askStatus } from '../status/agent-status.ts'
 import { ensureAgentGroup, type GroupChange } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
@@ -47,7 +49,7 @@ export interface Installed {
   warnings: string[]
 }
 
-/** Puts this agent in place, or again: idempotent. Raises agent/install-failed; what it newly put there is removed. */
+/** Puts this agent in place, or again: idempotent. Raises agent/install-failed and agent/identity-damaged; what it newly put there is removed. */
 export async function install(input: InstallInput): Promise<Installed> {
   const steps = new Steps()
   try {
@@ -222,6 +224,8 @@ class Installation {
       this.#steps.add('found it running already')
       return
     }
+    // Before the old one is ended: none could take its place.
+    await requireUsable(agentLayout(stateDir).identity)
     // Also one that nothing supervises: it would hold the socket against the one that is started now.
     await stopAgent(socket)
     if (restart) await restart()

@@ -5,6 +5,7 @@ import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { detach } from '../os/exec.ts'
 import { ensureDir, isAbsent, readTail } from '../os/files.ts'
 import { linuxProcesses } from '../os/process.ts'
+import { requireUsable } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
 import { type AgentStatus, askStatus } from '../status/agent-status.ts'
 
@@ -23,12 +24,13 @@ const LOOK_EVERY_MS = 150
 
 /**
  * Starts the agent in a session of its own, so that it outlives whoever started it; does nothing when one answers.
- * Resolves with its status. Raises agent/install-failed with the end of its log.
+ * Resolves with its status. Raises agent/identity-damaged, and agent/install-failed with the end of its log.
  */
 export async function startDetached(start: StartCommand): Promise<GetStatusResponse> {
   const before = await askStatus(start.socket)
   if (before.running) return before.status
-  const logFile = agentLayout(start.stateDir).log
+  const { identity, log: logFile } = agentLayout(start.stateDir)
+  await requireUsable(identity)
   await ensureDir(start.stateDir)
   await keepPreviousLog(logFile)
   const [program, ...args] = [...start.command, 'serve', '--state-dir', start.stateDir, '--socket', start.socket]

@@ -14,6 +14,15 @@ const IdentityFile = z.object({
   bridge_cidr: z.string(),
 })
 type IdentityFile = z.infer<typeof IdentityFile>
+interface Parsed {
+  file: IdentityFile
+  key: KeyObject
+}
+
+/** Raises `agent/identity-damaged` when an agent could not start with the file; none yet is well. Changes nothing. */
+export async function requireUsable(path: string): Promise<void> {
+  await read(path)
+}
 
 /** Who this agent is and whom it belongs to. Every change is durable before its promise resolves. */
 export class Identity {
@@ -22,19 +31,20 @@ export class Identity {
   #file: IdentityFile
   #writes: Promise<void> = Promise.resolve()
 
-  private constructor(path: string, file: IdentityFile) {
+  private constructor(path: string, { file, key }: Parsed) {
     this.#path = path
     this.#file = file
-    this.#key = createPrivateKey(file.private_key)
+    this.#key = key
   }
 
-  /** Creates the file on first use. An unreadable one is an error, never replaced: `app/bug` names the file. */
+  /** Creates the file on first use. Raises `agent/identity-damaged` for one that cannot be used; never replaces it. */
   static async load(path: string, now: () => number = Date.now): Promise<Identity> {
-    const bytes = await readIfPresent(path)
-    if (bytes !== undefined) return new Identity(path, parse(path, bytes.toString('utf8')))
+    const found = await read(path)
+    if (found) return new Identity(path, found)
+    const key = generateKeyPairSync('ed25519').privateKey
     const file: IdentityFile = {
       host_id: randomBytes(16).toString('hex'),
-      private_key: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      private_key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
       fleet_id: '',
       controller_name: '',
       epoch: '0',
@@ -43,7 +53,7 @@ export class Identity {
       bridge_cidr: '',
     }
     await writeDurable(path, encode(file))
-    return new Identity(path, file)
+    return new Identity(path, { file, key })
   }
 
   get hostId(): string {
@@ -107,10 +117,27 @@ export class Identity {
 
 const encode = (file: IdentityFile): string => `${JSON.stringify(file, null, 2)}\n`
 
-function parse(path: string, text: string): IdentityFile {
+/** Undefined = no such file. */
+async function read(path: string): Promise<Parsed | undefined> {
+  const damaged = (detail: string, cause: unknown) =>
+    new Fault('agent/identity-damaged', 'permanent', { file: path, detail }, { cause })
+  const bytes = await readIfPresent(path).catch((error: unknown) => {
+    throw damaged(error instanceof Error ? error.message : String(error), error)
+  })
+  if (!bytes) return undefined
   try {
-    return IdentityFile.parse(JSON.parse(text))
+    return parse(bytes.toString('utf8'))
   } catch (error) {
-    throw new Fault('app/bug', 'permanent', { message: `${path} cannot be read` }, { cause: error })
+    throw damaged(bytes.length === 0 ? 'it is empty' : problemOf(error), error)
   }
+}
+
+function parse(text: string): Parsed {
+  const file = IdentityFile.parse(JSON.parse(text))
+  return { file, key: createPrivateKey(file.private_key) }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof SyntaxError) return 'it is no JSON'
+  return error instanceof z.ZodError ? 'parts of it are missing' : 'its key cannot be used'
 }

@@ -154,6 +154,20 @@ describe('installing an agent', () => {
     expect(host.ran.some((line) => line.startsWith('usermod'))).toBe(false)
   })
 
+  it('ends no agent in favour of one that could not start with its damaged identity', async () => {
+    const host = new FakeHost(0)
+    host.init = 'systemd'
+    const identity = join(dir, 'var/lib/eitri/identity.json')
+    mkdirSync(join(dir, 'var/lib/eitri'), { recursive: true })
+    writeFileSync(identity, '')
+    await expect(put(host, { start: true })).rejects.toMatchObject({
+      code: 'agent/identity-damaged',
+      params: { file: identity },
+    })
+    expect(host.ran.filter((command) => /restart|stop/.test(command))).toEqual([])
+    expect(readFileSync(identity, 'utf8')).toBe('')
+  })
+
   it('never replaces a file of somebody else by its link', async () => {
     mkdirSync(join(dir, 'usr/local/bin'), { recursive: true })
     writeFileSync(join(dir, 'usr/local/bin/eitri-agent'), 'mine')

@@ -1,10 +1,10 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fileDesired } from '../../../../src/agent/records/desired-state.ts'
-import { Identity } from '../../../../src/agent/records/identity.ts'
+import { Identity, requireUsable } from '../../../../src/agent/records/identity.ts'
 import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
 import { emptyTrash, fileRecords } from '../../../../src/agent/records/vm-records.ts'
@@ -115,11 +115,33 @@ describe('the identity', () => {
     expect(again.fleetId).toBe('')
   })
 
-  it('an unreadable one stops the agent instead of making it another', async () => {
-    await writeFile(layout.identity, '{"host_id":')
-    await expect(Identity.load(layout.identity)).rejects.toThrow(layout.identity)
-    await chmod(layout.identity, 0o600)
-    expect(await readFile(layout.identity, 'utf8')).toBe('{"host_id":')
+  it.each([
+    ['empty', '', 'it is empty'],
+    ['torn', '{"host_id":', 'it is no JSON'],
+    ['without its key', '{"host_id":"1"}', 'parts of it are missing'],
+  ])('one that is %s is named as damaged and kept, never made anew', async (_, text, detail) => {
+    await writeFile(layout.identity, text)
+    const damaged = { code: 'agent/identity-damaged', params: { file: layout.identity, detail } }
+    await expect(Identity.load(layout.identity)).rejects.toMatchObject(damaged)
+    await expect(requireUsable(layout.identity)).rejects.toMatchObject(damaged)
+    expect(await readFile(layout.identity, 'utf8')).toBe(text)
+  })
+
+  it('one whose key is none is named as damaged too', async () => {
+    await Identity.load(layout.identity)
+    const whole = JSON.parse(await readFile(layout.identity, 'utf8'))
+    await writeFile(layout.identity, JSON.stringify({ ...whole, private_key: 'none' }))
+    await expect(Identity.load(layout.identity)).rejects.toMatchObject({
+      code: 'agent/identity-damaged',
+      params: { file: layout.identity, detail: 'its key cannot be used' },
+    })
+  })
+
+  it('one that is not there yet, or is whole, is nothing to complain of', async () => {
+    await requireUsable(layout.identity)
+    expect(await readdir(layout.stateDir)).toEqual([])
+    await Identity.load(layout.identity)
+    await requireUsable(layout.identity)
   })
 
   it('FEN-05: remembers the highest epoch and its digest, and never goes back', async () => {
