@@ -198,7 +198,11 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'vm/over-capacity': (p) => t(`No room for ${vm(p)}${why(p)}.`, 'It waits.', 'It starts when room is free.'),
   'vm/waiting': (p) => t(`${vm(p)} waits${why(p)}.`, '', ''),
   'vm/record-unreadable': (p) =>
-    t(`The record of ${vm(p)} cannot be read.`, 'Nothing is done to it.', 'Look at the file named in the agent log.'),
+    t(
+      `The record of ${vm(p)} cannot be read${p['file'] ? ` (${p['file']})` : ''}.`,
+      'Nothing is done to it.',
+      p['file'] ? 'Look at that file on its host.' : 'Look at the file named in the agent log.',
+    ),
   'vm/network-unknown': (p) =>
     t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
   'vmm/missing': (p) =>

@@ -65,6 +65,7 @@ export class Engine {
     for (const id of await passes.records.list()) {
       const read = await passes.records.read(id)
       if (read.kind === 'record' && !read.record.quarantine) passes.ledger.note(read.record.spec)
+      if (read.kind === 'unreadable') this.#cannotRead(id, read.error)
     }
     this.#unsubscribe.push(
       images.onComplete((sha256) => this.#imageCame(sha256)),
@@ -213,16 +214,26 @@ export class Engine {
     return worker?.idle === true && worker.result?.gone === true
   }
 
+  /** A record that cannot be read says nothing new: the last row stands, and without one there is none. */
   #shown(vmId: string): boolean {
     const result = this.#workers.get(vmId)?.result
-    return result ? !result.gone : this.#recorded.has(vmId)
+    return result ? !result.gone : this.#recorded.has(vmId) && !this.#unreadable.has(vmId)
   }
 
   #cannotRead(vmId: string, error: unknown): void {
-    const text = `The record of VM ${vmId} cannot be read; nothing is done to it.`
+    const { layout, log } = this.#options.passes
+    const file = layout.vmDir(vmId).record
     if (!this.#unreadable.has(vmId))
-      this.#options.passes.log.error('vm.record-unreadable', { vm: vmId, error: asFault(error).message })
-    this.#unreadable.set(vmId, text)
+      log.error('vm.record-unreadable', { vm: vmId, file, error: asFault(error).message })
+    const name = this.#nameOf(vmId) ?? vmId
+    this.#unreadable.set(vmId, `The record of VM ${name} cannot be read (${file}); nothing is done to it.`)
+  }
+
+  #nameOf(vmId: string): string | undefined {
+    const wanted = this.#wanted.get(vmId)
+    if (wanted && wanted.kind !== 'absent') return wanted.spec.name
+    const result = this.#workers.get(vmId)?.result
+    return (result?.quarantined?.spec ?? result?.row?.spec)?.name
   }
 
   #imageCame(sha256: string): void {

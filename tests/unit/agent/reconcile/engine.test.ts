@@ -67,7 +67,9 @@ describe('the engine', () => {
     rig.records.unreadable.add(ID)
     await rig.tick(2)
     expect(rig.brief()).toBe(before)
-    expect(rig.engine.report().notices).toEqual([`The record of VM ${ID} cannot be read; nothing is done to it.`])
+    expect(rig.engine.report().notices).toEqual([
+      `The record of VM web cannot be read (${rig.recordFile(ID)}); nothing is done to it.`,
+    ])
     expect(rig.backend.calls.filter((c) => c.startsWith('preflight'))).toHaveLength(1)
     rig.records.unreadable.clear()
     await rig.tick()
@@ -120,12 +122,31 @@ describe('the engine', () => {
     expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
   })
 
-  it('RPT-01, RPT-04: before the first look a row is all unknown, never stopped', async () => {
+  it('RECN-07: an unreadable record has no row after a restart, only a notice, until it can be read', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.records.unreadable.add(ID)
     await rig.restart()
-    expect(rig.brief()).toBe('?/?/')
+    expect(rig.brief()).toBe('no row')
+    expect(rig.engine.report().notices).toEqual([expect.stringContaining('VM web cannot be read')])
+    expect(rig.engine.has(ID)).toBe(true)
+    await rig.tick()
+    expect(rig.brief()).toBe('no row')
+    rig.records.unreadable.clear()
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.engine.report().notices).toEqual([])
+  })
+
+  it('RECN-07: the notice of a VM nobody knows the name of has its id', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.unreadable.add(ID)
+    rig.snapshot = undefined
+    await rig.restart()
+    expect(rig.engine.report().notices).toEqual([
+      `The record of VM ${ID} cannot be read (${rig.recordFile(ID)}); nothing is done to it.`,
+    ])
   })
 
   it('RPT-02: the host key is in every row, whatever the row says', async () => {

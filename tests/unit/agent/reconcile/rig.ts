@@ -231,6 +231,9 @@ export class Rig implements AsyncDisposable {
   quarantined(id = ID): QuarantinedVm | undefined {
     return this.engine.report().quarantined.find((vm) => vm.vmId === id)
   }
+  recordFile(id: string): string {
+    return agentLayout(this.#dir).vmDir(id).record
+  }
   brief(id = ID): string {
     const row = this.row(id)
     return row ? `${row.power ?? '?'}/${row.phase ?? '?'}/${row.detail}` : 'no row'
