@@ -56,9 +56,9 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const registry = new Registry()
   const hub = new Hub()
   const tasks = new TaskRunner(stores.tasks, clock, log)
-  const view = new FleetView({ ...stores, tasks, registry, clock })
-  const feed = new FleetFeed(view, clock)
   const hosts = createFleetHosts({ ports, stores, registry, hub })
+  const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, clock })
+  const feed = new FleetFeed(view, clock)
   const stopping = new AbortController()
 
   stores.db.onCommit((changes) => {
@@ -66,6 +66,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     feed.rowsChanged(changes)
   })
   registry.onChange((hostId) => feed.hostChanged(hostId))
+  hosts.pushes.onChange((hostId) => feed.pushChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
   const broker = createConsoleBroker({ vms: consoleVms(stores), sessions: registry, clock })

@@ -21,6 +21,7 @@ export interface FleetHosts {
   fleetId: string
   links: HostLinkControl
   onboarding: HostOnboarding
+  pushes: Pick<ImagePush, 'state' | 'onChange'>
   forgetHost(hostId: string): Promise<void>
   localPossible(): Promise<{ possible: boolean; detail: string }>
   sshConfigHosts(): Promise<string[]>
@@ -84,6 +85,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
       },
       removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
     },
+    pushes,
     async forgetHost(hostId) {
       const vmIds = vms.listByHost(hostId).map((vm) => vm.id)
       await pushes.stop(hostId)

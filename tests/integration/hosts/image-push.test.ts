@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/ipc/base/log.ts'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
 import { Fault } from '../../../src/ipc/faults.ts'
 import type { ActiveSession } from '../../../src/main/control/hosts/agent-connection.ts'
-import { ImagePush } from '../../../src/main/control/hosts/image-push.ts'
+import { ImagePush, type PushState } from '../../../src/main/control/hosts/image-push.ts'
 import { openLocal } from '../../../src/main/control/hosts/local-agent.ts'
 import { type FakeAgent, startFakeAgent } from '../../support/fake-agent.ts'
 
@@ -22,6 +22,8 @@ describe('an image on its way to a host', () => {
   let failures: number
   let calls: { offset: number; chunks: number[] }[]
   let whole: PromiseWithResolvers<void>
+  let refuse: Fault | undefined
+  let states: (PushState | undefined)[]
 
   const put = (name: string, bytes: Buffer) => {
     const sha256 = createHash('sha256').update(bytes).digest('hex')
@@ -34,6 +36,8 @@ describe('an image on its way to a host', () => {
     failures = 0
     calls = []
     whole = Promise.withResolvers<void>()
+    refuse = undefined
+    states = []
     agent = await startFakeAgent(path.join(dir, 'agent.sock'), {
       statImage: ({ sessionId }) => {
         expect(sessionId).toBe('s1')
@@ -43,15 +47,22 @@ describe('an image on its way to a host', () => {
         const call = { offset: -1, chunks: [] as number[] }
         calls.push(call)
         let size = 0
+        let wanted = ''
         for await (const { message } of requests) {
           if (message.case === 'start') {
+            wanted = message.value.sha256
             call.offset = Number(message.value.offset)
             size = Number(message.value.sizeBytes)
           }
           if (message.case !== 'chunk') continue
           held = Buffer.concat([held, message.value])
           call.chunks.push(message.value.length)
+          if (refuse) throw toConnectError(refuse)
           if (failures-- > 0) throw toConnectError(new Fault('image/push-failed', 'transient'))
+        }
+        if (held.length === size && createHash('sha256').update(held).digest('hex') !== wanted) {
+          held = Buffer.alloc(0)
+          throw toConnectError(new Fault('image/digest-mismatch', 'permanent'))
         }
         if (held.length === size) whole.resolve()
         return { haveBytes: BigInt(held.length) }
@@ -105,5 +116,79 @@ describe('an image on its way to a host', () => {
     push.want('h1', [{ sha256: '../secret' }, { sha256: 'secret' }, { sha256 }])
     await whole.promise
     expect(calls).toHaveLength(1)
+  })
+
+  /** Each state of the image as listeners see it; resolves at the first that `holds`. */
+  const watched = (sha256: string, holds: (state: PushState | undefined) => boolean) =>
+    new Promise<void>((resolve) => {
+      push.onChange((hostId) => {
+        const state = push.state(hostId, sha256)
+        states.push(state)
+        if (holds(state)) resolve()
+      })
+    })
+
+  it('tells how far it got of how much, and nothing once it is there', async () => {
+    const { sha256 } = put('', randomBytes(2 * CHUNK_BYTES))
+    const over = watched(sha256, (state) => state === undefined)
+    push.want('h1', [{ sha256 }])
+    await over
+    const totalBytes = 2 * CHUNK_BYTES
+    expect(states.map((state) => state?.progress)).toEqual([
+      { doneBytes: 0, totalBytes },
+      { doneBytes: CHUNK_BYTES, totalBytes },
+      { doneBytes: totalBytes, totalBytes },
+      undefined,
+    ])
+  })
+
+  it('tells why it failed until it goes on', async () => {
+    const { sha256 } = put('', randomBytes(3 * CHUNK_BYTES))
+    refuse = new Fault('host/disk-full', 'transient', { free: '1 MiB', needed: '3 MiB' })
+    const failed = watched(sha256, (state) => state?.fault !== undefined && state.progress === undefined)
+    push.want('h1', [{ sha256 }])
+    await failed
+    expect(states.at(-1)?.fault).toMatchObject({ code: 'host/disk-full', params: { free: '1 MiB' } })
+    const over = watched(sha256, (state) => state === undefined)
+    refuse = undefined
+    await over
+    const last = states.filter((state) => state !== undefined).at(-1)
+    expect(last).toEqual({ progress: { doneBytes: 3 * CHUNK_BYTES, totalBytes: 3 * CHUNK_BYTES } })
+  })
+
+  it('sends a damaged file once, says that it is damaged, and goes on when it was replaced', async () => {
+    const { sha256, bytes } = put('', randomBytes(CHUNK_BYTES))
+    put(sha256, Buffer.alloc(CHUNK_BYTES))
+    let told = 0
+    const said = watched(sha256, (state) => state?.fault?.params['said'] !== undefined && ++told === 5)
+    push.want('h1', [{ sha256 }])
+    await said
+    expect(states.at(-1)?.fault?.code).toBe('image/digest-mismatch')
+    expect(calls).toHaveLength(1)
+    put('new', bytes)
+    fs.renameSync(path.join(dir, 'new'), path.join(dir, sha256))
+    await whole.promise
+    expect(held.equals(bytes)).toBe(true)
+    expect(calls).toHaveLength(2)
+  })
+
+  it('says that its file is missing', async () => {
+    const sha256 = 'a'.repeat(64)
+    const failed = watched(sha256, (state) => state?.fault !== undefined)
+    push.want('h1', [{ sha256 }])
+    await failed
+    expect(states.at(-1)?.fault).toMatchObject({
+      code: 'image/push-failed',
+      params: { detail: 'its file is missing where images are kept' },
+    })
+  })
+
+  it('is given up when the host does not want it any more', async () => {
+    const sha256 = 'a'.repeat(64)
+    const failed = watched(sha256, (state) => state?.fault !== undefined)
+    push.want('h1', [{ sha256 }])
+    await failed
+    push.want('h1', [])
+    expect(push.state('h1', sha256)).toBeUndefined()
   })
 })

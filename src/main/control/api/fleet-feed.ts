@@ -86,6 +86,13 @@ export class FleetFeed {
     this.#schedule()
   }
 
+  /** Images on their way to a host got further or failed. */
+  pushChanged(hostId: string): void {
+    if (this.#watchers.size === 0) return
+    this.#dirty.live.add(hostId)
+    this.#schedule()
+  }
+
   taskShown(taskId: string): void {
     if (this.#watchers.size === 0) return
     this.#dirty.tasks.add(taskId)

@@ -5,6 +5,7 @@ import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow, ImagesStore } from '../store/images-store.ts'
@@ -23,6 +24,7 @@ export interface FleetSources {
   images: ImagesStore
   tasks: TaskRunner
   registry: Registry
+  pushes: { state(hostId: string, sha256: string): PushState | undefined }
   clock: Clock
 }
 
@@ -130,9 +132,11 @@ export class FleetView {
   }
 
   #vm(row: VmRow, host: HostRow, imageName: string | undefined): Vm {
-    const { registry, clock } = this.#from
+    const { registry, pushes, clock } = this.#from
     const live = registry.live(host.id)
-    return vmView(row, { host, live, imageName: imageName ?? '', monotonicNow: clock.monotonic() })
+    const push = pushes.state(host.id, row.imageSha256)
+    const around = { host, live, imageName: imageName ?? '', monotonicNow: clock.monotonic() }
+    return vmView(row, { ...around, ...(push ? { push } : {}) })
   }
 
   #unowned(host: HostRow, known: ReadonlySet<string>): Vm[] {

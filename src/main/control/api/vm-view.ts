@@ -1,8 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { faultText, printable } from '../../../ipc/fault-text.ts'
 import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { lifecycleOf } from '../../../ipc/lifecycle.ts'
+import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import type { HostLive } from '../sync/registry.ts'
@@ -13,6 +15,8 @@ export interface VmSurroundings {
   live: HostLive
   /** Name of the catalogue image with these bytes; empty = none. */
   imageName: string
+  /** Its image on the way to the host; absent = nothing is known of that. */
+  push?: PushState
   monotonicNow: number
 }
 
@@ -56,11 +60,32 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     ...(row.injectedKey ? { injectedKey: row.injectedKey } : {}),
     ...(row.trustedCas ? { trustedCas: { publicKeys: row.trustedCas } } : {}),
     ...liveFields(seen),
+    ...(seen && waitsForPush(row, seen, live) && isAnswering(live, monotonicNow) ? pushFields(seen, around) : {}),
   })
 }
 
+/** Its host has nothing else to say of it than that the image is not there yet. */
+const waitsForPush = (row: VmRow, seen: ReportedVm, { report }: HostLive): boolean =>
+  seen.phase === 'creating' &&
+  seen.reason === '' &&
+  row.imageUrl === '' &&
+  (report?.wantedImages.some(({ sha256 }) => sha256 === row.imageSha256) ?? false)
+
+function pushFields(seen: ReportedVm, { host, imageName, push }: VmSurroundings) {
+  if (push?.fault) {
+    const { code, params } = push.fault
+    const names = { host: host.name, ...(imageName ? { image: imageName } : {}) }
+    return { reason: code, detail: printable(params['said'] ?? '') || faultText(code, { ...params, ...names }).what }
+  }
+  if (!push?.progress) return {}
+  const { doneBytes, totalBytes } = push.progress
+  const bytes = { doneBytes: BigInt(doneBytes), totalBytes: BigInt(totalBytes) }
+  const { step = 1, steps = 1 } = seen.progress ?? {}
+  return { detail: 'sending the image to the host', progress: { step, steps, ...bytes } }
+}
+
 /** A VM the host runs that no row here names. */
-export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imageName'>): Vm {
+export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imageName' | 'push'>): Vm {
   const { host, live, monotonicNow } = around
   const { spec } = seen
   return create(VmSchema, {

@@ -14,6 +14,7 @@ import {
 import { isSha256 } from '../../../ipc/names.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import type { ActiveSession, AgentConnection, HostConnector } from './agent-connection.ts'
+import { ImageFileCheck } from './image-file-check.ts'
 
 export interface ImagePushDeps {
   /** Folder of the images kept here, by digest. */
@@ -24,12 +25,12 @@ export interface ImagePushDeps {
   log: Log
 }
 
-/** Bytes of one image on their way to one host. */
-export interface PushProgress {
-  hostId: string
-  sha256: string
-  doneBytes: number
-  totalBytes: number
+/** How one image that a host waits for fares. */
+export interface PushState {
+  /** Absent = not being sent now. */
+  progress?: { doneBytes: number; totalBytes: number }
+  /** Why the last try failed; absent once bytes go on. */
+  fault?: Fault
 }
 
 /** Images wanted by one host at once; more are taken up by a later report. */
@@ -37,11 +38,15 @@ const MAX_WANTED = 64
 const STAT_TIMEOUT_MS = 15_000
 /** One try; a push that goes on resumes where it stopped. */
 const PUSH_TIMEOUT_MS = 60 * 60_000
+/** A host that refuses may do so when the first chunk is under way already. */
+const GOES_ON_CHUNKS = 2
 
 /** Sends hosts the images they wait for: one at a time per host, on a connection of its own, resumed by offset. */
 export class ImagePush {
   readonly #deps: ImagePushDeps
+  readonly #check = new ImageFileCheck()
   readonly #hosts = new Map<string, HostPush>()
+  readonly #listeners = new Set<(hostId: string) => void>()
 
   constructor(deps: ImagePushDeps) {
     this.#deps = deps
@@ -56,21 +61,34 @@ export class ImagePush {
     let push = this.#hosts.get(hostId)
     if (!push) {
       if (digests.length === 0) return
-      push = new HostPush(this.#deps, hostId, () => this.#hosts.delete(hostId))
+      push = new HostPush(this.#deps, this.#check, hostId, {
+        changed: () => this.#tell(hostId),
+        over: () => this.#hosts.delete(hostId),
+      })
       this.#hosts.set(hostId, push)
     }
     push.want(digests)
   }
 
-  /** What is being sent; undefined = nothing. */
-  progress(hostId: string): PushProgress | undefined {
-    return this.#hosts.get(hostId)?.progress
+  /** Undefined = not wanted, or its turn has not come. */
+  state(hostId: string, sha256: string): PushState | undefined {
+    return this.#hosts.get(hostId)?.states.get(sha256)
+  }
+
+  /** Called when a state of this host changed, for each chunk too; returns its stop function. */
+  onChange(listener: (hostId: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Ends the pushes to one host, or to all. */
   async stop(hostId?: string): Promise<void> {
     const pushes = [...this.#hosts].filter(([id]) => hostId === undefined || id === hostId)
     await Promise.all(pushes.map(([, push]) => push.stop()))
+  }
+
+  #tell(hostId: string): void {
+    for (const listener of this.#listeners) listener(hostId)
   }
 }
 
@@ -79,12 +97,21 @@ class HostPush {
   readonly #hostId: string
   readonly #stop = new AbortController()
   readonly #done: Promise<void>
+  readonly #check: ImageFileCheck
+  readonly #changed: () => void
+  readonly states = new Map<string, PushState>()
   #wanted: string[] = []
-  progress: PushProgress | undefined
 
-  constructor(deps: ImagePushDeps, hostId: string, over: () => void) {
+  constructor(
+    deps: ImagePushDeps,
+    check: ImageFileCheck,
+    hostId: string,
+    { changed, over }: { changed: () => void; over: () => void },
+  ) {
     this.#deps = deps
+    this.#check = check
     this.#hostId = hostId
+    this.#changed = changed
     this.#done = Promise.resolve()
       .then(() => this.#run())
       .finally(over)
@@ -92,6 +119,7 @@ class HostPush {
 
   want(digests: string[]): void {
     this.#wanted = digests
+    for (const sha256 of this.states.keys()) if (!digests.includes(sha256)) this.states.delete(sha256)
   }
 
   async stop(): Promise<void> {
@@ -100,37 +128,48 @@ class HostPush {
   }
 
   async #run(): Promise<void> {
-    const { clock, log } = this.#deps
+    const { clock } = this.#deps
     const { signal } = this.#stop
     for (let attempt = 0; this.#wanted.length > 0 && !signal.aborted; ) {
       const sha256 = this.#wanted[0]!
       try {
         await this.#push(sha256, AbortSignal.any([signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]))
         this.#wanted = this.#wanted.filter((digest) => digest !== sha256)
+        this.states.delete(sha256)
+        this.#changed()
         attempt = 0
       } catch (error) {
         if (signal.aborted) return
-        const { code, message } = asFault(error)
-        log.warn('image.push', { host: this.#hostId, sha256, code, message })
-        // The next one may be luckier; this one waits its turn.
-        this.#wanted = [...this.#wanted.slice(1), sha256]
+        this.#failed(sha256, asFault(error))
         await clock.sleep(fullJitterMs(attempt++), signal).catch(() => {})
-      } finally {
-        this.progress = undefined
       }
     }
+  }
+
+  #failed(sha256: string, fault: Fault): void {
+    const { code, message } = fault
+    this.#deps.log.warn('image.push', { host: this.#hostId, sha256, code, message })
+    if (code === 'image/digest-mismatch') this.#check.doubt(sha256)
+    const wanted = this.#wanted.includes(sha256)
+    // The next one may be luckier; this one waits its turn.
+    if (wanted) this.#wanted = [...this.#wanted.filter((digest) => digest !== sha256), sha256]
+    // A host that is away says so itself.
+    if (wanted && code !== 'host/no-answer') this.states.set(sha256, { fault })
+    else this.states.delete(sha256)
+    this.#changed()
   }
 
   async #push(sha256: string, signal: AbortSignal): Promise<void> {
     const { images, connectorOf, sessions } = this.#deps
     const session = sessions.active(this.#hostId)
     const connector = connectorOf(this.#hostId)
-    if (!session || !connector)
-      throw new Fault('image/push-failed', 'transient', { detail: 'the host is not connected' })
-    const file = await open(join(images, sha256)).catch((error: unknown) => {
-      throw new Fault('image/not-found', 'permanent', { image: sha256 }, { cause: error })
+    if (!session || !connector) throw new Fault('host/no-answer', 'transient', { host: this.#hostId })
+    const file = await open(join(images, sha256)).catch((cause: unknown) => {
+      const detail = 'its file is missing where images are kept'
+      throw new Fault('image/push-failed', 'permanent', { image: sha256, detail }, { cause })
     })
     try {
+      await this.#check.require(sha256, file, signal)
       const connection = await connector.connectBulk(signal)
       try {
         await this.#send(connection, { sessionId: session.sessionId, sha256, file, signal })
@@ -151,12 +190,15 @@ class HostPush {
       .statImage({ sessionId, sha256 }, { signal, timeoutMs: STAT_TIMEOUT_MS })
       .catch(translated)
     if (complete) return
-    const progress = { hostId: this.#hostId, sha256, doneBytes: Number(haveBytes), totalBytes: size }
-    this.progress = progress
-    const start = { sessionId, sha256, sizeBytes: BigInt(size), offset: haveBytes }
-    const requests = putRequests(file, start, (done) => {
-      progress.doneBytes = done
-    })
+    const offset = Number(haveBytes)
+    const fault = this.states.get(sha256)?.fault
+    const shown = (doneBytes: number) => {
+      const goesOn = doneBytes - offset >= GOES_ON_CHUNKS * LIMITS.imageChunkBytes
+      this.states.set(sha256, { progress: { doneBytes, totalBytes: size }, ...(fault && !goesOn ? { fault } : {}) })
+      this.#changed()
+    }
+    shown(offset)
+    const requests = putRequests(file, { sessionId, sha256, sizeBytes: BigInt(size), offset: haveBytes }, shown)
     await client.putImage(requests, { signal }).catch(translated)
   }
 }

@@ -7,6 +7,7 @@ import { TIMES } from '../../../../../src/ipc/units.ts'
 import { DELTA_MS, FleetFeed } from '../../../../../src/main/control/api/fleet-feed.ts'
 import { FleetView } from '../../../../../src/main/control/api/fleet-view.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import type { PushState } from '../../../../../src/main/control/hosts/image-push.ts'
 import { Registry } from '../../../../../src/main/control/sync/registry.ts'
 import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
 import { ManualClock, settled, until } from '../a-clock.ts'
@@ -22,7 +23,8 @@ function aFeed() {
   const clock = new ManualClock()
   const registry = new Registry()
   const tasks = new TaskRunner(stores.tasks, clock, silentLog)
-  const feed = new FleetFeed(new FleetView({ ...stores, tasks, registry, clock }), clock)
+  const push: PushState = {}
+  const feed = new FleetFeed(new FleetView({ ...stores, tasks, registry, pushes: { state: () => push }, clock }), clock)
   stores.db.onCommit((changes) => feed.rowsChanged(changes))
   registry.onChange((id) => feed.hostChanged(id))
   tasks.onShown((id) => feed.taskShown(id))
@@ -38,7 +40,7 @@ function aFeed() {
       date: new Date(clock.now()),
       monotonic: clock.monotonic(),
     })
-  return { ...stores, clock, registry, tasks, feed, host, session, report, watch: () => aWatcher(feed) }
+  return { ...stores, clock, registry, tasks, feed, push, host, session, report, watch: () => aWatcher(feed) }
 }
 
 function aWatcher(feed: FleetFeed) {
@@ -60,6 +62,22 @@ function aWatcher(feed: FleetFeed) {
 }
 
 describe('fleet feed', () => {
+  it('shows an image on its way to a host at most every 100 ms', async () => {
+    const { vms, registry, session, report, feed, push, host, clock, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    report({ vms: [{ vmId: vm.id, phase: 'creating' }], wantedImages: [{ sha256: vm.imageSha256 }] })
+    const watcher = watch()
+    await settled()
+    for (let doneBytes = 1; doneBytes <= 9; doneBytes++) {
+      push.progress = { doneBytes, totalBytes: 10 }
+      feed.pushChanged(host.id)
+    }
+    const delta = await watcher.next(clock)
+    expect(delta.vms).toMatchObject([{ id: vm.id, progress: { doneBytes: 9n, totalBytes: 10n } }])
+    expect(watcher.deltas()).toHaveLength(1)
+  })
+
   it('gives the whole state first', async () => {
     const { vms, images, host, watch } = aFeed()
     const vm = vms.create(aVm(host.id, { name: 'web' }))

@@ -25,7 +25,7 @@ function anApi() {
   const clock = new ManualClock()
   const registry = new Registry()
   const tasks = new TaskRunner(stores.tasks, clock, silentLog)
-  const view = new FleetView({ ...stores, tasks, registry, clock })
+  const view = new FleetView({ ...stores, tasks, registry, pushes: { state: () => undefined }, clock })
   const added: AddHostInput[] = []
   const did: string[] = []
   let uninstallFails: Fault | undefined

@@ -1,8 +1,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
+import { Fault } from '../../../../../src/ipc/faults.ts'
 import { ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { vmView } from '../../../../../src/main/control/api/vm-view.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import type { PushState } from '../../../../../src/main/control/hosts/image-push.ts'
 import type { HostRow } from '../../../../../src/main/control/store/host-row.ts'
 import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
 import type { HostLive } from '../../../../../src/main/control/sync/registry.ts'
@@ -40,7 +42,8 @@ function answering(report: MessageInitShape<typeof ReportSchema>, ageMs = 0): Ho
   }
 }
 const away: HostLive = { link: { state: 'unreachable' } }
-const view = (vm: VmRow, live: HostLive) => vmView(vm, { host, live, imageName: 'tiny', monotonicNow: NOW })
+const view = (vm: VmRow, live: HostLive, push?: PushState) =>
+  vmView(vm, { host, live, imageName: 'tiny', monotonicNow: NOW, ...(push ? { push } : {}) })
 
 describe('VM view', () => {
   it('API-10: merges what should be with what the host said', () => {
@@ -117,6 +120,45 @@ describe('VM view', () => {
     const { progress } = view(vm, answering({ vms: [said] }))
     expect(progress).toMatchObject({ step: 2, steps: 5, doneBytes: 7n })
     expect(progress?.totalBytes).toBeUndefined()
+  })
+
+  describe('whose image is pushed to its host', () => {
+    const waiting = (vm: VmRow, said: object = {}) =>
+      answering({
+        vms: [{ vmId: vm.id, phase: 'creating', detail: 'waiting', progress: { step: 2, steps: 6 }, ...said }],
+        wantedImages: [{ sha256: vm.imageSha256 }],
+      })
+    const full = new Fault('host/disk-full', 'transient', { free: '1 MiB', needed: '3 MiB' })
+    const going: PushState = { progress: { doneBytes: 5, totalBytes: 9 } }
+
+    it('shows the bytes on their way', () => {
+      const vm = row()
+      const seen = view(vm, waiting(vm), going)
+      expect(seen).toMatchObject({ reason: '', detail: 'sending the image to the host' })
+      expect(seen.progress).toMatchObject({ step: 2, steps: 6, doneBytes: 5n, totalBytes: 9n })
+    })
+
+    it('says why the last try failed, in the words of that fault and with its own names', () => {
+      const vm = row()
+      const seen = view(vm, waiting(vm), { ...going, fault: full })
+      expect(seen).toMatchObject({ reason: 'host/disk-full', detail: 'rack has 1 MiB free; this needs 3 MiB.' })
+      const said = new Fault('image/digest-mismatch', 'permanent', { said: 'It is damaged.' })
+      expect(view(vm, waiting(vm), { fault: said })).toMatchObject({
+        reason: 'image/digest-mismatch',
+        detail: 'It is damaged.',
+      })
+    })
+
+    it('leaves alone what the host says, a VM that does not wait for it, and one whose host is away', () => {
+      const vm = row()
+      const push = { fault: full }
+      expect(view(vm, waiting(vm), undefined)).toMatchObject({ reason: '', detail: 'waiting' })
+      expect(view(vm, waiting(vm, { reason: 'vm/over-capacity' }), push).reason).toBe('vm/over-capacity')
+      expect(view(vm, waiting(vm, { phase: 'ready' }), push).reason).toBe('')
+      expect(view(row({ ...vm, imageUrl: 'https://a.test/b' }), waiting(vm), push).reason).toBe('')
+      expect(view(vm, { ...waiting(vm), reportedMonotonic: 0 }, push).reason).toBe('')
+      expect(view(vm, away, push).reason).toBe('')
+    })
   })
 
   it('CRT-14: nothing written only once comes back', () => {
