@@ -77,8 +77,10 @@ class AgentSession {
   #active: ActiveSession | undefined
   /** Hello is in the store. */
   #learnt = false
-  /** Something could not be stored; the next report has it tried again. */
-  #owed = false
+  /** A snapshot waits for its epoch to be durable. */
+  #unsent = false
+  /** Of the last try to store what could not be stored, monotonic ms. */
+  #failedAt = 0
 
   constructor(deps: SessionDeps, input: SessionInput, stop: AbortController) {
     this.#deps = deps
@@ -142,7 +144,7 @@ class AgentSession {
     if (message.case === 'end') throw faultOfEnd(this.name, message.value)
     if (message.case !== 'report' || !this.#active) return
     this.#deps.applier.apply(this.#active, message.value)
-    if (this.#owed) this.#deps.hub.poke(this.#host.id)
+    this.#catchUp(this.#active.hello)
   }
 
   /** The one sender: Attach, then a snapshot at once and one per poke. */
@@ -175,8 +177,6 @@ class AgentSession {
 
   /** Undefined while its epoch cannot be made durable: an epoch that was sent must never be given to other content. */
   #snapshot(): SyncRequest | undefined {
-    this.#owed = false
-    if (this.#active) this.#learn(this.#active.hello)
     const value = this.#stored('session.snapshot-not-sent', () => {
       const { hosts, vms } = this.#deps
       hosts.startAbove(this.#host.id, this.#active?.hello.lastSeenEpoch ?? 0n)
@@ -185,7 +185,15 @@ class AgentSession {
       const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
       return buildSnapshot(epoch, state, digest)
     })
+    this.#unsent = value === undefined
     return value && create(SyncRequestSchema, { message: { case: 'snapshot', value } })
+  }
+
+  /** Agents report what they are sent at once: tried again no more often than they report by themselves. */
+  #catchUp(hello: Hello): void {
+    if (this.#deps.clock.monotonic() - this.#failedAt < TIMES.reportMs) return
+    this.#learn(hello)
+    if (this.#unsent) this.#deps.hub.poke(this.#host.id)
   }
 
   #learn(hello: Hello): void {
@@ -206,7 +214,7 @@ class AgentSession {
       const { code, message } = asFault(error)
       if (code !== 'store/unavailable') throw error
       this.#deps.log.warn(event, { host: this.name, code, message })
-      this.#owed = true
+      this.#failedAt = this.#deps.clock.monotonic()
       return undefined
     }
   }

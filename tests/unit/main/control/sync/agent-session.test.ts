@@ -31,6 +31,7 @@ function aControlPlane(pinned = '') {
   const hub = new Hub()
   const clock = new ManualClock()
   const wanted: string[] = []
+  const warned: string[] = []
   const applier = new ReportApplier({
     ...stores,
     registry,
@@ -54,7 +55,7 @@ function aControlPlane(pinned = '') {
     hub,
     applier,
     clock,
-    log: silentLog,
+    log: { ...silentLog, warn: (event) => warned.push(event) },
     fleetId: FLEET,
     controllerName: 'laptop',
     version: '0.1.0',
@@ -65,7 +66,7 @@ function aControlPlane(pinned = '') {
     return { connection, ended: ended.finally(() => connection.close(new Fault('app/cancelled', 'cancelled'))) }
   }
   const attached = () => until(() => agent.snapshots.length > 0, 'the first snapshot')
-  return { ...stores, registry, clock, host, run, attached, wanted }
+  return { ...stores, registry, clock, host, run, attached, wanted, warned }
 }
 
 const snapshotNames = () => agent.snapshots.map((s) => s.state?.vms.map((vm) => vm.name))
@@ -236,7 +237,7 @@ describe('agent session', () => {
   })
 
   it('TRK-04: starts, hears reports and keeps its snapshot while the store cannot be written, and catches up', async () => {
-    const { db, vms, hosts, registry, host, run } = aControlPlane()
+    const { db, vms, hosts, registry, host, clock, run, warned } = aControlPlane()
     const vm = vms.create(aVm(host.id, { name: 'web' }))
     db.run('PRAGMA query_only = ON')
     const { ended } = run()
@@ -248,7 +249,13 @@ describe('agent session', () => {
     expect(faultOf(() => vms.create(aVm(host.id))).code).toBe('store/unavailable')
     expect(agent.snapshots).toEqual([])
 
+    const had = registry.live(host.id).report
+    agent.report(report)
+    await until(() => registry.live(host.id).report !== had, 'another report')
+    expect(warned).toEqual(['session.hello-not-stored', 'session.snapshot-not-sent'])
+
     db.run('PRAGMA query_only = OFF')
+    await clock.advance(TIMES.reportMs)
     agent.report(report)
     await until(() => agent.snapshots.length > 0, 'the snapshot')
     expect(snapshotNames()).toEqual([['web']])
