@@ -96,7 +96,7 @@ export class SerialPort {
     const { signal } = this.#idle
     const rest = async () => {
       do await this.#clock.sleep(IDLE_MS, signal)
-      while (socket.writableLength > 0)
+      while (socket.writableLength > 0 && !socket.destroyed)
       this.#forget(socket)
       socket.end()
     }
