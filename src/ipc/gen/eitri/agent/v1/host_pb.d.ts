@@ -63,18 +63,22 @@ export declare type HostFacts = Message<"eitri.agent.v1.HostFacts"> & {
   cpus: number;
 
   /**
+   * RAM the kernel can use.
+   *
    * @generated from field: uint64 mem_bytes = 9;
    */
   memBytes: bigint;
 
   /**
-   * Size and free space of the filesystem with the state directory.
+   * Size of the filesystem with the state directory.
    *
    * @generated from field: uint64 disk_bytes = 10;
    */
   diskBytes: bigint;
 
   /**
+   * Free space on it that is not kept for root.
+   *
    * @generated from field: uint64 disk_free_bytes = 11;
    */
   diskFreeBytes: bigint;
@@ -179,21 +183,29 @@ export declare type HostMetrics = Message<"eitri.agent.v1.HostMetrics"> & {
   load1: number;
 
   /**
+   * RAM new programs can have without swapping.
+   *
    * @generated from field: uint64 mem_available_bytes = 2;
    */
   memAvailableBytes: bigint;
 
   /**
+   * Free space of the filesystem with the state directory that is not kept for root.
+   *
    * @generated from field: uint64 disk_free_bytes = 3;
    */
   diskFreeBytes: bigint;
 
   /**
+   * Seconds since the host booted.
+   *
    * @generated from field: uint64 uptime_s = 4;
    */
   uptimeS: bigint;
 
   /**
+   * Resident memory of the agent process itself, guests not counted.
+   *
    * @generated from field: uint64 agent_rss_bytes = 5;
    */
   agentRssBytes: bigint;
@@ -227,6 +239,8 @@ export declare type GetStatusResponse = Message<"eitri.agent.v1.GetStatusRespons
   agentVersion: string;
 
   /**
+   * As in Hello. Empty = run from source.
+   *
    * @generated from field: string agent_digest = 2;
    */
   agentDigest: string;

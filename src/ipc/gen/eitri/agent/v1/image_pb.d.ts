@@ -43,6 +43,8 @@ export declare type CachedImage = Message<"eitri.agent.v1.CachedImage"> & {
   sha256: string;
 
   /**
+   * Size of the whole file.
+   *
    * @generated from field: uint64 size_bytes = 2;
    */
   sizeBytes: bigint;
@@ -80,6 +82,8 @@ export declare const StatImageRequestSchema: GenMessage<StatImageRequest>;
  */
 export declare type StatImageResponse = Message<"eitri.agent.v1.StatImageResponse"> & {
   /**
+   * Bytes already here, whole or part. 0 = none.
+   *
    * @generated from field: uint64 have_bytes = 1;
    */
   haveBytes: bigint;
@@ -143,6 +147,8 @@ export declare type PutImageStart = Message<"eitri.agent.v1.PutImageStart"> & {
   sha256: string;
 
   /**
+   * Size of the whole file, not of what is left to send.
+   *
    * @generated from field: uint64 size_bytes = 3;
    */
   sizeBytes: bigint;

@@ -397,6 +397,8 @@ export declare type ExposureStatus = Message<"eitri.agent.v1.ExposureStatus"> & 
   state: string;
 
   /**
+   * Why it is in that state, one sentence for people. Empty = nothing to say.
+   *
    * @generated from field: string reason = 3;
    */
   reason: string;

@@ -318,6 +318,8 @@ export declare type Progress = Message<"eitri.agent.v1.Progress"> & {
   steps: number;
 
   /**
+   * Of the step. 0 = none yet, or a step that moves no bytes.
+   *
    * @generated from field: uint64 done_bytes = 3;
    */
   doneBytes: bigint;
@@ -367,6 +369,8 @@ export declare type QuarantinedVm = Message<"eitri.agent.v1.QuarantinedVm"> & {
   unowned: boolean;
 
   /**
+   * As in VmRow. Empty = none made.
+   *
    * @generated from field: string host_public_key = 5;
    */
   hostPublicKey: string;
