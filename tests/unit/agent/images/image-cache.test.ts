@@ -66,7 +66,7 @@ describe('the image cache', () => {
   afterEach(() => rm(join(dir, '..'), { recursive: true, force: true }))
 
   describe('downloads', () => {
-    it('IMG-01, IMG-03: what is whole is checked, kept by its digest and not fetched again', async () => {
+    it('IMG-01, IMG-03, CRE-12: what is whole is checked, kept by its digest and not fetched again', async () => {
       const seen: [number, number | undefined][] = []
       await cache.fetch(URL, SHA, (done, total) => seen.push([done, total]), live())
       expect(seen.at(-1)).toEqual([IMAGE.length, IMAGE.length])

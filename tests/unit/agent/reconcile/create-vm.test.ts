@@ -7,7 +7,7 @@ import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
 const permanent = () => new Fault('vmm/missing', 'permanent', { detail: 'no QEMU' })
 
 describe('creating a VM', () => {
-  it('CRE-10..16: tells its steps in order and ends running', async () => {
+  it('CRE-08, CRE-10, CRE-12, CRE-13, CRE-16: tells its steps in order and ends running', async () => {
     await using rig = await Rig.open()
     rig.images.onFetch = async (progress) => progress(Math.round(0.4 * GiB), Math.round(3.7 * GiB))
     await rig.want(aVm())
@@ -21,6 +21,74 @@ describe('creating a VM', () => {
       'running/ready/',
     ])
     expect(rig.backend.calls).toEqual(['preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
+  })
+
+  it('CRE-08, CRE-13: while a step runs its row is creating and says which, and nothing is proven yet', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('prepareRootDisk')
+    await rig.send([aVm()])
+    await expect.poll(() => rig.backend.calls).toContain(`prepareRootDisk ${ID}`)
+    expect(rig.row()).toMatchObject({
+      power: 'stopped',
+      phase: 'creating',
+      detail: 'preparing root disk',
+      progress: { step: 3, steps: 5 },
+    })
+    expect(rig.records.of(ID)?.bootId).toBe('')
+    release()
+    await rig.engine.idle()
+    expect(rig.row()?.progress).toBeUndefined()
+  })
+
+  it('CRE-12: an image that is here already is not fetched, and its step is passed straight through', async () => {
+    await using rig = await Rig.open()
+    rig.images.whole.add(SHA)
+    await rig.want(aVm())
+    expect(rig.images.fetches).toBe(0)
+    expect(rig.story.slice(1, 3)).toEqual([
+      'stopped/creating/downloading image',
+      'stopped/creating/preparing root disk',
+    ])
+  })
+
+  it('CRE-20: download progress is told a few times a second, waits for nobody and is not written down', async () => {
+    await using rig = await Rig.open()
+    const answers = new Set<unknown>()
+    rig.images.onFetch = async (progress) => {
+      const saves = rig.records.saved.length
+      for (let ms = 0; ms < 1_000; ms++) {
+        answers.add(progress(ms * 1_048_576, 1_000 * 1_048_576))
+        rig.clock.advance(1)
+      }
+      expect(rig.records.saved).toHaveLength(saves)
+    }
+    await rig.want(aVm())
+    expect(rig.story.filter((line) => line.includes('MiB'))).toHaveLength(4)
+    expect([...answers]).toEqual([undefined])
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('CRE-11: however many creates are asked for, only as many as there are slots use the disk, and reports go on', async () => {
+    await using rig = await Rig.open({ slots: 2 })
+    let atOnce = 0
+    let most = 0
+    const gate = Promise.withResolvers<void>()
+    rig.images.onFetch = async () => {
+      most = Math.max(most, ++atOnce)
+      await gate.promise
+      atOnce--
+    }
+    const many = [1, 2, 3, 4, 5, 6].map((n) =>
+      aVm({ vmId: `${n}`.repeat(32), name: `vm-${n}`, imageSha256: `${n}`.repeat(64) }),
+    )
+    await rig.send(many)
+    await expect.poll(() => rig.images.fetches).toBe(2)
+    const details = rig.engine.report().vms.map((vm) => vm.detail)
+    expect(details.filter((detail) => detail.startsWith('waiting for a create slot'))).toHaveLength(4)
+    gate.resolve()
+    await rig.engine.idle()
+    expect(most).toBe(2)
+    expect(rig.engine.report().vms.map((vm) => vm.phase)).toEqual(Array(6).fill('ready'))
   })
 
   it('RECN-02, CRE-17: the boot id is written last, once the guest runs', async () => {
@@ -102,7 +170,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('CRE-03..05, T09: without its host certificate it waits, costs nothing and never boots', async () => {
+  it('CRE-03, CRE-04, CRE-05, T09: without its host certificate it waits, costs nothing and never boots', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm({ hostCertRequired: true }))
     await rig.tick(100)

@@ -1,22 +1,60 @@
+import { create, fromJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { buildReport } from '../../../../src/agent/reconcile/report.ts'
-import { ID } from './rig.ts'
+import { buildReport, type ReportInput } from '../../../../src/agent/reconcile/report.ts'
+import { CapacitySchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
+import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { aVm, ID, OTHER, Rig } from './rig.ts'
+
+const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
+  epoch: 1n,
+  fenced: false,
+  results: new Map(),
+  destroyed: [],
+  capacity: undefined,
+  images: [],
+  imageBytes: () => 0,
+  consoleEnd: () => 0n,
+  bootId: 'boot-1',
+  now: 0,
+  notices: [],
+  ...change,
+})
 
 describe('a report', () => {
-  it('RPT-01, RPT-04: has a row that is all unknown, never stopped, for a VM nobody has looked at yet', () => {
-    const { vms } = buildReport({
-      epoch: 1n,
-      fenced: false,
-      results: new Map([[ID, undefined]]),
-      destroyed: [],
-      capacity: undefined,
-      images: [],
-      imageBytes: () => 0,
-      consoleEnd: () => 7n,
+  it('RPT-05: carries epoch, acks and quarantine; what nobody told it is no answer, never a zero', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.want(aVm({ tombstone: { graceS: 3600n } }), aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 0n } }))
+    expect(rig.engine.report()).toMatchObject({
+      lastSeenEpoch: 2n,
+      destroyed: [OTHER],
+      quarantined: [{ vmId: ID }],
+      guestCidr: '',
+      hostUplinkAddr: '',
+      exposures: [],
       bootId: 'boot-1',
-      now: 0,
-      notices: [],
     })
+    const { capacity, metrics } = buildReport(anInput())
+    expect([capacity, metrics]).toEqual([undefined, undefined])
+    const whole = { ...create(CapacitySchema), vcpus: 8, memMb: 1024n, diskGb: 100n }
+    expect(buildReport(anInput({ capacity: whole })).capacity).toEqual(whole)
+  })
+
+  it('RPT-08: a quarantined VM carries its whole spec, readable without the row it came from', async () => {
+    await using rig = await Rig.open()
+    const change = { sshAuthorizedKeys: ['ssh-ed25519 K'], cloudInit: Buffer.from('#!/bin/sh\n') }
+    const vm = aVm(change)
+    await rig.want(vm)
+    await rig.want(aVm({ ...change, tombstone: { graceS: 3600n } }))
+    await rig.restart()
+    const spec = JSON.parse(rig.quarantined()!.specJson)
+    expect(spec).toMatchObject({ vmId: ID, name: 'web', memMb: 512, diskGb: 10, imageUrl: vm.imageUrl })
+    const { tombstone: _, ...back } = fromJson(VmSpecSchema, spec)
+    expect({ ...back, cloudInit: Buffer.from(back.cloudInit) }).toMatchObject({ ...vm })
+  })
+
+  it('RPT-01, RPT-04: has a row that is all unknown, never stopped, for a VM nobody has looked at yet', () => {
+    const { vms } = buildReport(anInput({ results: new Map([[ID, undefined]]), consoleEnd: () => 7n }))
     expect(vms).toMatchObject([{ vmId: ID, detail: '', reason: '', ip: '', consoleEnd: 7n }])
     expect([vms[0]?.power, vms[0]?.phase]).toEqual([undefined, undefined])
   })

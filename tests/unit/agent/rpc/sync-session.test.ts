@@ -4,7 +4,7 @@ import { AgentSessions } from '../../../../src/agent/rpc/sessions.ts'
 import type { AgentFacts } from '../../../../src/agent/rpc/sync-engine.ts'
 import { runSyncSession } from '../../../../src/agent/rpc/sync-session.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
-import { type HostFacts, HostFactsSchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
+import { type HostFacts, HostFactsSchema, HostMetricsSchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
 import type { SyncRequest } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../../../src/ipc/units.ts'
 import { attachFrame, FakeEngine, FakeIdentity, Pushed, snapshotFrame } from '../../../support/agent-wire.ts'
@@ -80,6 +80,28 @@ describe('the heartbeat of a session', () => {
       expect(kind).toBe('report')
       expect(Math.abs(ms - TIMES.reportMs)).toBeLessThan(5)
     }
+  })
+
+  it('RPT-05: each report has the metrics of now, and none when they cannot be measured', async () => {
+    const measured = [
+      async () => create(HostMetricsSchema, { load1: 0.5, uptimeS: 9n }),
+      async () => Promise.reject(new Error('no /proc')),
+    ]
+    const { requests, frames } = session(new FakeEngine(), {
+      host: async () => create(HostFactsSchema, {}),
+      whole: never,
+      metrics: () => measured.shift()!(),
+    })
+    requests.push(attachFrame())
+    await frames.next()
+    const metricsOf = async () => {
+      const frame = frames.next()
+      await vi.advanceTimersByTimeAsync(TIMES.reportMs)
+      const { message } = (await frame).value!
+      return message.case === 'report' ? message.value.metrics : message.case
+    }
+    expect(await metricsOf()).toMatchObject({ load1: 0.5, uptimeS: 9n })
+    expect(await metricsOf()).toBeUndefined()
   })
 
   it('tells a change at once, and a storm of them at most every 50 ms', async () => {

@@ -7,6 +7,7 @@ import { LIMITS } from '../../../../../src/ipc/units.ts'
 import { type ConsoleBroker, createConsoleBroker } from '../../../../../src/main/control/consoles/broker.ts'
 import type { ConsoleViewer, ConsoleVm } from '../../../../../src/main/control/consoles/viewer.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
+import { Registry } from '../../../../../src/main/control/sync/registry.ts'
 import { FakeConsoleAgent } from '../../../../support/fake-console-agent.ts'
 
 const VM: ConsoleVm = { id: 'a'.repeat(32), name: 'web-1', hostId: 'b'.repeat(32), hostName: 'rack2-07' }
@@ -109,6 +110,32 @@ beforeEach(async () => {
 afterEach(async () => {
   broker.close()
   await agent.stop()
+})
+
+describe('a console and the sessions of its host', () => {
+  it('SYN-15, SYN-16: it opens over the connection the one registry has now, and moves on when that is superseded', async () => {
+    const registry = new Registry()
+    const shared = createConsoleBroker({
+      clock: systemClock,
+      vms: { findForConsole: () => VM },
+      sessions: registry,
+    })
+    const window = new Window(shared)
+    try {
+      await window.until(() => window.link === 'reconnecting')
+      expect(agent.opens).toEqual([])
+      const older = agent.session(VM.hostId, 'older')
+      registry.sessionStarted(older)
+      await window.until(() => window.link === 'live')
+      registry.sessionStarted(agent.session(VM.hostId, 'newer'))
+      older.connection.close(new Fault('agent/superseded', 'transient'))
+      registry.sessionEnded(older)
+      await agent.until(() => agent.opens.length === 2)
+      expect(agent.opens.map((open) => open.sessionId)).toEqual(['older', 'newer'])
+    } finally {
+      shared.close()
+    }
+  })
 })
 
 describe('a console viewer', () => {

@@ -178,7 +178,7 @@ describe('agent session', () => {
     expect(registry.live(host.id).link.state).toBe('connected')
   })
 
-  it('SYN-16: reports are applied, and what the host said stays known when the link is lost', async () => {
+  it('reports are applied, and what the host said stays known when the link is lost', async () => {
     const { vms, hosts, host, registry, clock, run, attached } = aControlPlane()
     const vm = vms.create(aVm(host.id))
     const { ended } = run()
@@ -193,7 +193,75 @@ describe('agent session', () => {
     expect(hosts.get(host.id).lastSeenAt?.getTime()).toBe(clock.now() - 1000)
   })
 
-  it('T24: a host that left the fleet loses its session at its next report', async () => {
+  it('SYN-06: an agent that was started again comes straight back, and displaces the session it left open', async () => {
+    const { host, registry, run, attached } = aControlPlane()
+    const first = run()
+    await attached()
+    const former = agent
+    agent = await FakeSyncAgent.start({ key: former.key })
+    try {
+      const { connection } = run()
+      await attached()
+      expect(await first.ended).toMatchObject({ code: 'agent/superseded' })
+      expect(registry.active(host.id)?.connection).toBe(connection)
+    } finally {
+      await former.stop()
+    }
+  })
+
+  it('SYN-09: a snapshot that cannot be written ends the session and its connection', async () => {
+    const { vms, host, registry, run } = aControlPlane()
+    agent.deaf = true
+    for (let n = 0; n < 40; n++)
+      vms.create(aVm(host.id, { name: `big-${n}`, cloudInit: new Uint8Array(LIMITS.cloudInitBytes) }))
+    const { connection, ended } = run()
+    await until(() => registry.active(host.id) !== undefined, 'the session')
+    agent.cut()
+    expect(await ended).toMatchObject({ disposition: 'transient' })
+    expect(await connection.closed).toBeInstanceOf(Fault)
+    expect(registry.active(host.id)).toBeUndefined()
+  })
+
+  it('SYN-14: a sender that fails takes the reader with it', async () => {
+    const { vms, host, registry, run, attached } = aControlPlane()
+    const { ended } = run()
+    await attached()
+    vms.listByHost = () => {
+      throw new Error('broken')
+    }
+    vms.create(aVm(host.id))
+    expect(await ended).toBeInstanceOf(Fault)
+    expect(registry.active(host.id)).toBeUndefined()
+  })
+
+  it('SYN-14: a reader that ends takes the sender with it', async () => {
+    let sending = true
+    const connect = agent.connect.bind(agent)
+    agent.connect = (hostKey) => {
+      const link = connect(hostKey)
+      const sync: typeof link.client.sync = (requests, options) =>
+        link.client.sync(
+          (async function* () {
+            try {
+              yield* requests
+            } finally {
+              sending = false
+            }
+          })(),
+          options,
+        )
+      return { ...link, client: { ...link.client, sync }, close: () => {} }
+    }
+    const { run, attached } = aControlPlane()
+    const { ended } = run()
+    await attached()
+    expect(sending).toBe(true)
+    agent.end('transient')
+    await ended
+    await until(() => !sending, 'the sender to stop')
+  })
+
+  it('SYN-12, T24: a host that left the fleet loses its session at its next report', async () => {
     const { hosts, host, run, attached } = aControlPlane()
     const { ended } = run()
     await attached()

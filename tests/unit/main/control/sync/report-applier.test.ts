@@ -181,7 +181,7 @@ describe('report applier', () => {
     expect(vms.find(vm.id)?.networkIp).toBe('192.0.2.7')
   })
 
-  it('TRK-11: an address nobody told clears nothing on the host row', () => {
+  it('COMPAT-03, TRK-11: an address nobody told clears nothing on the host row', () => {
     const { hosts, host, apply } = anApplier()
     apply({ guestCidr: '10.77.0.0/24', hostUplinkAddr: '192.0.2.1', capacity: { vcpus: 8, memMb: 9n, diskGb: 10n } })
     apply({})

@@ -1,7 +1,14 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
+import { DesiredStateSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
-import { buildDesiredState, digestOf, vmSpecOf } from '../../../../../src/main/control/sync/snapshot-builder.ts'
-import { aVm } from '../a-store.ts'
+import {
+  buildDesiredState,
+  buildSnapshot,
+  digestOf,
+  vmSpecOf,
+} from '../../../../../src/main/control/sync/snapshot-builder.ts'
+import { aHost, aStore, aVm } from '../a-store.ts'
 
 const aRow = (change: Partial<VmRow> = {}): VmRow => ({
   ...aVm('h'.repeat(32)),
@@ -21,6 +28,38 @@ const aRow = (change: Partial<VmRow> = {}): VmRow => ({
 })
 
 describe('snapshot builder', () => {
+  it('SNAP-01: a host is told its own VMs, all of them, and nothing of another host', () => {
+    const { hosts, vms } = aStore()
+    const [mine, other] = [hosts.create(aHost()), hosts.create(aHost())]
+    const kept = [vms.create(aVm(mine.id)), vms.create(aVm(mine.id))]
+    vms.create(aVm(other.id))
+    const state = buildDesiredState(vms.listByHost(mine.id))
+    expect(state.vms.map((vm) => vm.vmId).sort()).toEqual(kept.map((vm) => vm.id).sort())
+    expect(state.exposures).toEqual([])
+    const digest = digestOf(state)
+    expect(buildSnapshot(7n, state, digest)).toMatchObject({ epoch: 7n, state, contentSha256: digest })
+  })
+
+  it('SNAP-05: each VM keeps the CA set frozen at its create; a row without one gets the fleet set of today, empty', () => {
+    const { hosts, vms } = aStore()
+    const host = hosts.create(aHost())
+    for (const [name, trustedCas] of [
+      ['a', ['ssh-ed25519 OLD ca']],
+      ['b', ['ssh-ed25519 NEW ca']],
+      ['c', null],
+    ] as const)
+      vms.create(aVm(host.id, { name, trustedCas: trustedCas && [...trustedCas] }))
+    const told = buildDesiredState(vms.listByHost(host.id)).vms.map((vm) => [vm.name, vm.sshUserCaAuthorizedKeys])
+    expect(Object.fromEntries(told)).toEqual({ a: ['ssh-ed25519 OLD ca'], b: ['ssh-ed25519 NEW ca'], c: [] })
+  })
+
+  it('SNAP-07: with no upgrade pending the offer is absent on the wire, not an empty one', () => {
+    const overTheWire = (state: ReturnType<typeof buildDesiredState>) =>
+      fromBinary(DesiredStateSchema, toBinary(DesiredStateSchema, state)).agentUpgrade
+    expect(overTheWire(buildDesiredState([aRow()]))).toBeUndefined()
+    expect(overTheWire(create(DesiredStateSchema, { agentUpgrade: {} }))).toBeDefined()
+  })
+
   it('SNAP-02: sends every field of the spec', () => {
     const row = aRow({
       cloudInit: new Uint8Array([1, 2]),
