@@ -14,7 +14,7 @@ import type { AgentSessions } from './sessions.ts'
 
 /** The consoles of this host as a viewer's stream uses them. `view` raises vm/not-found and console/unavailable. */
 export interface ConsoleSource {
-  view(vmId: string, start: ConsoleStart): ConsoleViewer
+  view(vmId: string, start: ConsoleStart): Promise<ConsoleViewer>
   /** Undefined when delivered, else one sentence why not. */
   input(vmId: string, bytes: Uint8Array): Promise<string | undefined>
 }
@@ -28,7 +28,7 @@ export async function* runConsole(
   const incoming = requests[Symbol.asyncIterator]()
   const open = await firstOpen(incoming, signal)
   const session = parts.sessions.require(open.sessionId)
-  const viewer = parts.consoles.view(open.vmId, startOf(open))
+  const viewer = await parts.consoles.view(open.vmId, startOf(open))
   const closed = new AbortController()
   const over = AbortSignal.any([signal, session.signal, closed.signal])
   void takeRequests(incoming, viewer, (bytes) => parts.consoles.input(open.vmId, bytes)).then(

@@ -63,10 +63,11 @@ export class ConsoleHub {
     return BigInt(this.#find(vmId)?.end ?? 0)
   }
 
-  /** A reader of one VM's console, on or off. Raises vm/not-found and console/unavailable. */
-  view(vmId: string, start: ConsoleStart): ConsoleViewer {
+  /** A reader of one VM's console, on or off, that knows its end as of now. Raises vm/not-found and console/unavailable. */
+  async view(vmId: string, start: ConsoleStart): Promise<ConsoleViewer> {
     const console = this.#find(vmId)
     if (!console) throw new Fault('vm/not-found', 'permanent', { vm: vmId })
+    await console.refresh()
     if (console.viewers >= MAX_VIEWERS_PER_VM)
       throw new Fault('console/unavailable', 'transient', { detail: `${MAX_VIEWERS_PER_VM} viewers already` })
     return new ConsoleViewer(console, start)

@@ -25,12 +25,23 @@ afterEach(async () => {
 const never = () => new Promise<Socket>(() => {})
 
 describe('the consoles of a host', () => {
-  it('knows how much was recorded of VMs that are off, and nothing of others', () => {
+  it('knows how much was recorded of VMs that are off, and nothing of others', async () => {
     writeFileSync(join(dir, 'serial.log'), 'hello')
     hub = new ConsoleHub({ logPathOf: (id) => (id === VM ? join(dir, 'serial.log') : undefined) })
     expect(hub.end(VM)).toBe(5n)
     expect(hub.end('b'.repeat(32))).toBe(0n)
-    expect(() => hub.view('b'.repeat(32), { from: 0 })).toThrow(expect.objectContaining({ code: 'vm/not-found' }))
+    await expect(hub.view('b'.repeat(32), { from: 0 })).rejects.toMatchObject({ code: 'vm/not-found' })
+  })
+
+  it('opens a console at the end the log has now, however long nobody looked', async () => {
+    const log = join(dir, 'serial.log')
+    writeFileSync(log, 'hello')
+    hub = new ConsoleHub({ logPathOf: () => log })
+    expect(hub.end(VM)).toBe(5n)
+    writeFileSync(log, 'hello, world')
+    const events = (await hub.view(VM, { from: 0 })).events(new AbortController().signal)
+    expect((await events.next()).value).toMatchObject({ type: 'opened', end: 12 })
+    await events.return(undefined)
   })
 
   it('SER-01: takes input only while the VM is on', async () => {
@@ -66,12 +77,12 @@ describe('the consoles of a host', () => {
     writeFileSync(join(dir, 'serial.log'), 'abc')
     let known = true
     hub = new ConsoleHub({ logPathOf: () => (known ? join(dir, 'serial.log') : undefined) })
-    const events = hub.view(VM, { tailBytes: 0 }).events(new AbortController().signal)
+    const events = (await hub.view(VM, { tailBytes: 0 })).events(new AbortController().signal)
     await events.next()
     known = false
     hub.forget(VM)
     await expect(events.next()).rejects.toMatchObject({ code: 'vm/not-found' })
-    expect(() => hub.view(VM, { from: 0 })).toThrow()
+    await expect(hub.view(VM, { from: 0 })).rejects.toThrow()
   })
 })
 
