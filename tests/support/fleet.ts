@@ -35,7 +35,8 @@ export const tryAddHost = (desktop: Desktop, args: string[], options: CliOptions
 export const linkOf = async (desktop: Desktop, host: string): Promise<string> =>
   (await desktop.must(['host', 'show', host])).link
 
-/** The agents and VMMs of a host, found by their command lines. */
+/** The agents and VMMs of a host, found by their command lines; an agent's probe of the processor is no VMM of a VM. */
 export const agentsOf = (host: SshHost) =>
   host.listProcesses().filter((p) => /eitri-agent/.test(p.argv[0] ?? '') && p.argv.includes('serve'))
-export const vmmsOf = (host: SshHost) => host.listProcesses().filter((p) => /qemu-system/.test(p.argv[0] ?? ''))
+export const vmmsOf = (host: SshHost) =>
+  host.listProcesses().filter((p) => /qemu-system/.test(p.argv[0] ?? '') && p.argv.some((a) => a.startsWith('guest=')))
