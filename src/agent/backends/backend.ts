@@ -3,11 +3,20 @@ import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
 import type { VmLayout } from '../records/layout.ts'
 
-/** What a backend can do, so that nobody finds out by trying. */
+/** What a backend can do on this host, so that nobody finds out by trying. It never changes while the agent runs. */
 export interface Capabilities {
-  /** Guests outlive the agent. */
-  detached: boolean
+  /** A guest's memory can be saved and later resumed. */
   suspend: boolean
+  /** Directories of the host can be shared into a guest. */
+  shares: boolean
+  /** A person can type on the serial console; without it the console is for reading. */
+  serialInput: boolean
+  /** Guests may run VMs of their own where the host's CPU and kernel allow it. */
+  nested: boolean
+  /** Where `address` comes from: nobody knows one; fixed before boot; learned from the host's DHCP leases after it. */
+  addressSource: 'none' | 'reservation' | 'leases'
+  /** Guests run on without the agent, and a later agent finds them. */
+  survivesAgentRestart: boolean
   /** Ports can be forwarded into a running guest. */
   liveForward: boolean
 }

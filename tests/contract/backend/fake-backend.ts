@@ -18,7 +18,15 @@ type Action = 'preflight' | 'prepareRootDisk' | 'boot' | 'shutdown' | 'destroy'
 /** Guests in memory. Everything done is in `calls`; `fail` and `hold` make the next of an action fail or wait. */
 export class FakeBackend implements Backend {
   readonly name = 'fake'
-  readonly capabilities: Capabilities = { detached: true, suspend: false, liveForward: false }
+  readonly capabilities: Capabilities = {
+    suspend: false,
+    shares: false,
+    serialInput: true,
+    nested: true,
+    addressSource: 'none',
+    survivesAgentRestart: true,
+    liveForward: false,
+  }
   readonly calls: string[] = []
   readonly guests = new Map<string, RunningVm>()
   readonly addresses = new Map<string, string>()

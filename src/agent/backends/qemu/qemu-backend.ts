@@ -45,7 +45,15 @@ const missing = (program: string, cause: unknown) =>
 /** QEMU as a detached process per VM, told apart by pid, start time and boot; nothing of it lives in the agent. */
 export class QemuBackend implements Backend {
   readonly name = 'qemu'
-  readonly capabilities: Capabilities = { detached: true, suspend: false, liveForward: false }
+  readonly capabilities: Capabilities = {
+    suspend: false,
+    shares: false,
+    serialInput: true,
+    nested: true,
+    addressSource: 'none',
+    survivesAgentRestart: true,
+    liveForward: false,
+  }
   readonly #deps: QemuDeps
   readonly #monitors = new Map<string, QemuMonitor>()
   readonly #listeners = new Set<(vmId: string) => void>()
