@@ -140,6 +140,68 @@ export declare type HostFacts = Message<"eitri.agent.v1.HostFacts"> & {
 export declare const HostFactsSchema: GenMessage<HostFacts>;
 
 /**
+ * What a backend can do on its host. False or an unknown word = cannot: a control that needs it is not shown.
+ *
+ * @generated from message eitri.agent.v1.BackendCapabilities
+ */
+export declare type BackendCapabilities = Message<"eitri.agent.v1.BackendCapabilities"> & {
+  /**
+   * A guest's memory can be saved and later resumed.
+   *
+   * @generated from field: bool suspend = 1;
+   */
+  suspend: boolean;
+
+  /**
+   * Directories of the host can be shared into a guest.
+   *
+   * @generated from field: bool shares = 2;
+   */
+  shares: boolean;
+
+  /**
+   * A person can type on the serial console. False = the console is for reading.
+   *
+   * @generated from field: bool serial_input = 3;
+   */
+  serialInput: boolean;
+
+  /**
+   * Guests may run VMs of their own where the host's CPU and kernel allow it.
+   *
+   * @generated from field: bool nested = 4;
+   */
+  nested: boolean;
+
+  /**
+   * "none", "reservation" (fixed before boot) or "leases" (learned after the guest asks DHCP). Empty = "none".
+   *
+   * @generated from field: string address_source = 5;
+   */
+  addressSource: string;
+
+  /**
+   * Guests run on without the agent, and a later agent finds them.
+   *
+   * @generated from field: bool survives_agent_restart = 6;
+   */
+  survivesAgentRestart: boolean;
+
+  /**
+   * Ports can be forwarded into a running guest.
+   *
+   * @generated from field: bool live_forward = 7;
+   */
+  liveForward: boolean;
+};
+
+/**
+ * Describes the message eitri.agent.v1.BackendCapabilities.
+ * Use `create(BackendCapabilitiesSchema)` to create a new message.
+ */
+export declare const BackendCapabilitiesSchema: GenMessage<BackendCapabilities>;
+
+/**
  * Whole machine or configured caps, whichever is lower.
  *
  * @generated from message eitri.agent.v1.Capacity

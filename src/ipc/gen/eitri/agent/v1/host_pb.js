@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file eitri/agent/v1/host.proto.
  */
 export const file_eitri_agent_v1_host = /*@__PURE__*/
-  fileDesc("ChllaXRyaS9hZ2VudC92MS9ob3N0LnByb3RvEg5laXRyaS5hZ2VudC52MSLkAgoJSG9zdEZhY3RzEhAKCGhvc3RuYW1lGAEgASgJEgoKAm9zGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJEgwKBGFyY2gYBCABKAkSDgoGa2VybmVsGAUgASgJEgwKBGluaXQYBiABKAkSEQoJY3B1X21vZGVsGAcgASgJEgwKBGNwdXMYCCABKA0SEQoJbWVtX2J5dGVzGAkgASgEEhIKCmRpc2tfYnl0ZXMYCiABKAQSFwoPZGlza19mcmVlX2J5dGVzGAsgASgEEhQKDGFjY2VsZXJhdGlvbhgMIAEoCRIbChNhY2NlbGVyYXRpb25fZGV0YWlsGA0gASgJEhMKC3ZtbV92ZXJzaW9uGA4gASgJEg8KB21pc3NpbmcYDyADKAkSDwoHcnVuc19hcxgQIAEoCRISCgpzdGFydGVkX2J5GBEgASgJEhwKFGFjY2VsZXJhdGlvbl9wZW5kaW5nGBIgASgIIjoKCENhcGFjaXR5Eg0KBXZjcHVzGAEgASgNEg4KBm1lbV9tYhgCIAEoBBIPCgdkaXNrX2diGAMgASgEIn0KC0hvc3RNZXRyaWNzEg0KBWxvYWQxGAEgASgBEhsKE21lbV9hdmFpbGFibGVfYnl0ZXMYAiABKAQSFwoPZGlza19mcmVlX2J5dGVzGAMgASgEEhAKCHVwdGltZV9zGAQgASgEEhcKD2FnZW50X3Jzc19ieXRlcxgFIAEoBCISChBHZXRTdGF0dXNSZXF1ZXN0IosCChFHZXRTdGF0dXNSZXNwb25zZRIVCg1hZ2VudF92ZXJzaW9uGAEgASgJEhQKDGFnZW50X2RpZ2VzdBgCIAEoCRIPCgdob3N0X2lkGAMgASgJEhAKCGZsZWV0X2lkGAQgASgJEg8KB2Jvb3RfaWQYBSABKAkSEQoJc3RhdGVfZGlyGAYgASgJEgsKA3BpZBgHIAEoDRIXCg9sYXN0X3NlZW5fZXBvY2gYCCABKAQSCwoDdm1zGAkgASgNEhMKC3Ztc19ydW5uaW5nGAogASgNEhAKCGF0dGFjaGVkGAsgASgIEigKBWZhY3RzGAwgASgLMhkuZWl0cmkuYWdlbnQudjEuSG9zdEZhY3RzYgZwcm90bzM");
+  fileDesc("ChllaXRyaS9hZ2VudC92MS9ob3N0LnByb3RvEg5laXRyaS5hZ2VudC52MSLkAgoJSG9zdEZhY3RzEhAKCGhvc3RuYW1lGAEgASgJEgoKAm9zGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJEgwKBGFyY2gYBCABKAkSDgoGa2VybmVsGAUgASgJEgwKBGluaXQYBiABKAkSEQoJY3B1X21vZGVsGAcgASgJEgwKBGNwdXMYCCABKA0SEQoJbWVtX2J5dGVzGAkgASgEEhIKCmRpc2tfYnl0ZXMYCiABKAQSFwoPZGlza19mcmVlX2J5dGVzGAsgASgEEhQKDGFjY2VsZXJhdGlvbhgMIAEoCRIbChNhY2NlbGVyYXRpb25fZGV0YWlsGA0gASgJEhMKC3ZtbV92ZXJzaW9uGA4gASgJEg8KB21pc3NpbmcYDyADKAkSDwoHcnVuc19hcxgQIAEoCRISCgpzdGFydGVkX2J5GBEgASgJEhwKFGFjY2VsZXJhdGlvbl9wZW5kaW5nGBIgASgIIqoBChNCYWNrZW5kQ2FwYWJpbGl0aWVzEg8KB3N1c3BlbmQYASABKAgSDgoGc2hhcmVzGAIgASgIEhQKDHNlcmlhbF9pbnB1dBgDIAEoCBIOCgZuZXN0ZWQYBCABKAgSFgoOYWRkcmVzc19zb3VyY2UYBSABKAkSHgoWc3Vydml2ZXNfYWdlbnRfcmVzdGFydBgGIAEoCBIUCgxsaXZlX2ZvcndhcmQYByABKAgiOgoIQ2FwYWNpdHkSDQoFdmNwdXMYASABKA0SDgoGbWVtX21iGAIgASgEEg8KB2Rpc2tfZ2IYAyABKAQifQoLSG9zdE1ldHJpY3MSDQoFbG9hZDEYASABKAESGwoTbWVtX2F2YWlsYWJsZV9ieXRlcxgCIAEoBBIXCg9kaXNrX2ZyZWVfYnl0ZXMYAyABKAQSEAoIdXB0aW1lX3MYBCABKAQSFwoPYWdlbnRfcnNzX2J5dGVzGAUgASgEIhIKEEdldFN0YXR1c1JlcXVlc3QiiwIKEUdldFN0YXR1c1Jlc3BvbnNlEhUKDWFnZW50X3ZlcnNpb24YASABKAkSFAoMYWdlbnRfZGlnZXN0GAIgASgJEg8KB2hvc3RfaWQYAyABKAkSEAoIZmxlZXRfaWQYBCABKAkSDwoHYm9vdF9pZBgFIAEoCRIRCglzdGF0ZV9kaXIYBiABKAkSCwoDcGlkGAcgASgNEhcKD2xhc3Rfc2Vlbl9lcG9jaBgIIAEoBBILCgN2bXMYCSABKA0SEwoLdm1zX3J1bm5pbmcYCiABKA0SEAoIYXR0YWNoZWQYCyABKAgSKAoFZmFjdHMYDCABKAsyGS5laXRyaS5hZ2VudC52MS5Ib3N0RmFjdHNiBnByb3RvMw");
 
 /**
  * Describes the message eitri.agent.v1.HostFacts.
@@ -18,30 +18,37 @@ export const HostFactsSchema = /*@__PURE__*/
   messageDesc(file_eitri_agent_v1_host, 0);
 
 /**
+ * Describes the message eitri.agent.v1.BackendCapabilities.
+ * Use `create(BackendCapabilitiesSchema)` to create a new message.
+ */
+export const BackendCapabilitiesSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_host, 1);
+
+/**
  * Describes the message eitri.agent.v1.Capacity.
  * Use `create(CapacitySchema)` to create a new message.
  */
 export const CapacitySchema = /*@__PURE__*/
-  messageDesc(file_eitri_agent_v1_host, 1);
+  messageDesc(file_eitri_agent_v1_host, 2);
 
 /**
  * Describes the message eitri.agent.v1.HostMetrics.
  * Use `create(HostMetricsSchema)` to create a new message.
  */
 export const HostMetricsSchema = /*@__PURE__*/
-  messageDesc(file_eitri_agent_v1_host, 2);
+  messageDesc(file_eitri_agent_v1_host, 3);
 
 /**
  * Describes the message eitri.agent.v1.GetStatusRequest.
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_agent_v1_host, 3);
+  messageDesc(file_eitri_agent_v1_host, 4);
 
 /**
  * Describes the message eitri.agent.v1.GetStatusResponse.
  * Use `create(GetStatusResponseSchema)` to create a new message.
  */
 export const GetStatusResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_agent_v1_host, 4);
+  messageDesc(file_eitri_agent_v1_host, 5);
 

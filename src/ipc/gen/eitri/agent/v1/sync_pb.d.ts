@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Capacity, HostFacts, HostMetrics } from "./host_pb.js";
+import type { BackendCapabilities, Capacity, HostFacts, HostMetrics } from "./host_pb.js";
 import type { QuarantinedVm, VmRow, VmSpec } from "./vm_pb.js";
 import type { CachedImage, WantedImage } from "./image_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -233,6 +233,13 @@ export declare type Hello = Message<"eitri.agent.v1.Hello"> & {
    * @generated from field: string state_dir = 14;
    */
   stateDir: string;
+
+  /**
+   * What the provisioner can do, fixed while the agent runs. Absent = an older agent that does not say: offer nothing new.
+   *
+   * @generated from field: optional eitri.agent.v1.BackendCapabilities capabilities = 15;
+   */
+  capabilities?: BackendCapabilities | undefined;
 };
 
 /**
