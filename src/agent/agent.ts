@@ -101,6 +101,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       version: BUILD_INFO.version,
       digest: BUILD_INFO.digest,
       provisioner: backend.name,
+      capabilities: backend.capabilities,
       hostNetworks: [],
       bootId: processes.bootId(),
       stateDir,

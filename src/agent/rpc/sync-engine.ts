@@ -1,5 +1,6 @@
 import type { Capacity, HostFacts, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { Capabilities } from '../backends/backend.ts'
 
 /** The reconcile engine as a session sees it. None of these waits for VM work. */
 export interface SyncEngine {
@@ -55,6 +56,8 @@ export interface AgentSelf {
   digest: string
   /** Backend name; empty = none usable. */
   provisioner: string
+  /** Undefined = nothing to say of a backend. */
+  capabilities?: Capabilities
   hostNetworks: string[]
   bootId: string
   stateDir: string

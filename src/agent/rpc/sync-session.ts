@@ -93,6 +93,7 @@ async function hello({ identity, engine, facts, self }: SyncSessionParts, attach
     stateDir: self.stateDir,
     ...(found ? { facts: found } : {}),
     ...(capacity ? { capacity } : {}),
+    ...(self.capabilities ? { capabilities: self.capabilities } : {}),
   }
 }
 

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Capabilities } from '../../../../src/agent/backends/backend.ts'
 import { AgentSessions } from '../../../../src/agent/rpc/sessions.ts'
 import type { AgentFacts } from '../../../../src/agent/rpc/sync-engine.ts'
 import { runSyncSession } from '../../../../src/agent/rpc/sync-session.ts'
@@ -18,13 +19,31 @@ afterEach(() => {
 
 const never = () => new Promise<never>(() => {})
 
+const CAN: Capabilities = {
+  suspend: false,
+  shares: false,
+  serialInput: true,
+  nested: true,
+  addressSource: 'reservation',
+  survivesAgentRestart: true,
+  liveForward: false,
+}
+
 function session(
   engine = new FakeEngine(),
   facts: AgentFacts = { host: never, whole: never, metrics: async () => undefined },
 ) {
   const identity = new FakeIdentity()
   const sessions = new AgentSessions(identity)
-  const self = { version: '1', digest: '', provisioner: '', hostNetworks: [], bootId: '', stateDir: '/s' }
+  const self = {
+    version: '1',
+    digest: '',
+    provisioner: '',
+    capabilities: CAN,
+    hostNetworks: [],
+    bootId: '',
+    stateDir: '/s',
+  }
   const requests = new Pushed<SyncRequest>()
   const link = new AbortController()
   const parts = { engine, identity, sessions, facts, self, log: silentLog }
@@ -43,6 +62,21 @@ async function timeTo(
   for (let i = 0; i < 1_000_000 && kind === null; i++) await vi.advanceTimersByTimeAsync(1)
   return [Date.now() - began, kind ?? undefined]
 }
+
+describe('what the backend can do', () => {
+  it('is told by Hello, word for word', async () => {
+    const { requests, frames } = session(new FakeEngine(), {
+      host: async () => create(HostFactsSchema, {}),
+      whole: never,
+      metrics: async () => undefined,
+    })
+    requests.push(attachFrame())
+    const first = frames.next()
+    await vi.advanceTimersByTimeAsync(100)
+    const { message } = (await first).value!
+    expect(message).toMatchObject({ case: 'hello', value: { capabilities: CAN } })
+  })
+})
 
 describe('facts of a session', () => {
   it('are told by Hello before the probe is over, and once more by the report after it', async () => {
