@@ -2,9 +2,10 @@
 // Node 24 and packages in place when they are missing or the lock changed, and goes on under that Node.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { takeLock } from './lock.mjs'
 
 const PROGRAMS = {
   start: 'scripts/start.ts',
@@ -12,6 +13,7 @@ const PROGRAMS = {
   eitri: 'scripts/eitri.ts',
   agent: 'scripts/agent.ts',
   bench: 'tests/bench/bench.ts',
+  soak: 'tests/soak/soak.ts',
   build: 'scripts/build.ts',
 }
 const MIN_NODE = 20
@@ -53,37 +55,21 @@ function installed() {
   )
 }
 
-function alive(pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
-}
-
 // `out/` and not node_modules: npm removes the latter while the lock is held.
 function withInstallLock(run) {
-  const lock = join(root, 'out/install.lock')
-  mkdirSync(dirname(lock), { recursive: true })
-  const until = Date.now() + LOCK_WAIT_MS
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
-      break
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-      const holder = Number(readFileSync(lock, 'utf8').trim() || 'NaN')
-      const written = Date.now() - statSync(lock).mtimeMs > 1000
-      if (Number.isNaN(holder) ? written : !alive(holder)) rmSync(lock, { force: true })
-      else if (Date.now() > until) stop(1, `Process ${holder} is still installing packages; end it and try again.`)
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
-    }
-  }
+  const release = takeInstallLock()
   try {
     run()
   } finally {
-    rmSync(lock, { force: true })
+    release()
+  }
+}
+
+function takeInstallLock() {
+  try {
+    return takeLock(join(root, 'out/install.lock'), LOCK_WAIT_MS)
+  } catch (error) {
+    return stop(1, `${error.message}. It is installing packages; end it and try again.`)
   }
 }
 

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { takeLock } from './lock.mjs'
 import { root } from './root.ts'
 
 const LOCK_WAIT_MS = 180_000
-const LOCK_POLL_MS = 100
 
 function files(path: string): string[] {
   const stat = statSync(join(root, path), { throwIfNoEntry: false })
@@ -48,35 +47,12 @@ export function ifStale(
   }
 }
 
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Runs with the build lock held; a lock whose process is gone is taken over. */
+/** Runs with the build lock held. */
 export async function withBuildLock(run: () => Promise<void>): Promise<void> {
-  const lock = join(root, 'dist/.lock')
-  mkdirSync(dirname(lock), { recursive: true })
-  const until = Date.now() + LOCK_WAIT_MS
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
-      break
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      const holder = Number(read(lock) || process.pid)
-      if (holder !== process.pid && !alive(holder)) rmSync(lock, { force: true })
-      else if (Date.now() > until) throw new Error(`process ${holder} has held ${lock} for ${LOCK_WAIT_MS / 1000} s`)
-      else await delay(LOCK_POLL_MS)
-    }
-  }
+  const release = takeLock(join(root, 'dist/.lock'), LOCK_WAIT_MS)
   try {
     await run()
   } finally {
-    rmSync(lock, { force: true })
+    release()
   }
 }

@@ -9,7 +9,7 @@ let dir: string
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'eitri-run-'))
   mkdirSync(join(dir, 'scripts'))
-  cpSync(join(ROOT, 'scripts/run.mjs'), join(dir, 'scripts/run.mjs'))
+  for (const name of ['run.mjs', 'lock.mjs']) cpSync(join(ROOT, 'scripts', name), join(dir, 'scripts', name))
   writeFileSync(join(dir, 'package-lock.json'), '{}')
   writeFileSync(join(dir, 'scripts/eitri.ts'), 'console.log(JSON.stringify(process.argv.slice(2)))\n')
   // stands in for npm: notes that it was called, and puts the project's Node where npm would
