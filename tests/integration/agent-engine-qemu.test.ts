@@ -13,7 +13,7 @@ import { writeSeed } from '../../src/agent/seed/seed.ts'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
 import { VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
-import { bootSector } from './agent-engine/boot-sector.ts'
+import { bootSector } from '../support/boot-sector.ts'
 
 const ID = 'd'.repeat(32)
 const live = () => AbortSignal.timeout(60_000)

@@ -5,8 +5,8 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type VmRow, VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
-import { AgentProcess, Session } from './agent-engine/agent-process.ts'
-import { bootSector, SECTOR_BANNER } from './agent-engine/boot-sector.ts'
+import { AgentProcess, Session } from '../support/agent-process.ts'
+import { bootSector, SECTOR_BANNER } from '../support/boot-sector.ts'
 
 const VM = 'c0ffee00c0ffee00c0ffee00c0ffee00'
 const IMAGE = bootSector()

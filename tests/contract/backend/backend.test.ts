@@ -7,7 +7,7 @@ import { detach, run } from '../../../src/agent/os/exec.ts'
 import { linuxProcesses } from '../../../src/agent/os/process.ts'
 import { systemClock } from '../../../src/ipc/base/clock.ts'
 import { silentLog } from '../../../src/ipc/base/log.ts'
-import { bootSector } from '../../integration/agent-engine/boot-sector.ts'
+import { bootSector } from '../../support/boot-sector.ts'
 import { backendContract } from './backend-contract.ts'
 import { FakeBackend } from './fake-backend.ts'
 

@@ -10,10 +10,10 @@ import {
   type Report,
   SnapshotSchema,
   SyncRequestSchema,
-} from '../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
-import type { VmSpec } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
-import { LIMITS } from '../../../src/ipc/units.ts'
-import { attached, ConsoleStream, type WireClient, wireClient } from '../../support/agent-wire.ts'
+} from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { VmSpec } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { LIMITS } from '../../src/ipc/units.ts'
+import { attached, ConsoleStream, type WireClient, wireClient } from './agent-wire.ts'
 
 /** A real agent process whose state directory is deeper than a socket address can hold. */
 export class AgentProcess implements AsyncDisposable {
@@ -24,7 +24,7 @@ export class AgentProcess implements AsyncDisposable {
   stderr = ''
 
   async start(): Promise<void> {
-    const entry = new URL('../../../src/agent/index.ts', import.meta.url).pathname
+    const entry = new URL('../../src/agent/index.ts', import.meta.url).pathname
     const args = [entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
     this.#child = child
