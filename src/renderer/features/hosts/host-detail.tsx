@@ -131,18 +131,24 @@ function Capacity({ host }: { host: Host }) {
               'not told yet'
             ),
           ]),
-          ...(host.metrics
-            ? ([
-                ['Memory available', formatBytes(host.metrics.memAvailableBytes)],
-                ['Disk free', formatBytes(host.metrics.diskFreeBytes)],
-                ['Load', host.metrics.load1.toFixed(2)],
-                ['Up for', formatDuration(Number(host.metrics.uptimeS) * 1000)],
-              ] satisfies [string, string][])
-            : []),
+          ...measured(host.metrics),
         ]}
       />
     </Card>
   )
+}
+
+const MISSING = 'not reported'
+
+function measured(metrics: Host['metrics']): [string, string][] {
+  if (!metrics) return []
+  const { memAvailableBytes, diskFreeBytes, load1, uptimeS } = metrics
+  return [
+    ['Memory available', memAvailableBytes === undefined ? MISSING : formatBytes(memAvailableBytes)],
+    ['Disk free', diskFreeBytes === undefined ? MISSING : formatBytes(diskFreeBytes)],
+    ['Load', load1 === undefined ? MISSING : load1.toFixed(2)],
+    ['Up for', uptimeS === undefined ? MISSING : formatDuration(Number(uptimeS) * 1000)],
+  ]
 }
 
 function Machine({ host }: { host: Host }) {

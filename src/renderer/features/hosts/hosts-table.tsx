@@ -116,9 +116,9 @@ export const hostColumns: TableColumn<Host>[] = [
     width: '96px',
     from: 'wide',
     align: 'right',
-    sort: (h) => (h.metrics ? Number(h.metrics.diskFreeBytes) : undefined),
+    sort: (h) => (h.metrics?.diskFreeBytes === undefined ? undefined : Number(h.metrics.diskFreeBytes)),
     cell: (h) =>
-      h.metrics ? (
+      h.metrics?.diskFreeBytes !== undefined ? (
         <span className={isCurrent(h) ? '' : 'text-faint'}>{formatBytes(h.metrics.diskFreeBytes)}</span>
       ) : (
         none

@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { VmMetrics } from "./vm_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/host.proto.
@@ -234,43 +235,116 @@ export declare type Capacity = Message<"eitri.agent.v1.Capacity"> & {
 export declare const CapacitySchema: GenMessage<Capacity>;
 
 /**
+ * Measured about every 10 s, not when the report is built. What this host cannot tell is absent, which is not zero.
+ *
  * @generated from message eitri.agent.v1.HostMetrics
  */
 export declare type HostMetrics = Message<"eitri.agent.v1.HostMetrics"> & {
   /**
-   * 1-minute load average.
+   * Load average over 1 minute. Absent = not measured.
    *
-   * @generated from field: double load1 = 1;
+   * @generated from field: optional double load1 = 1;
    */
-  load1: number;
+  load1?: number | undefined;
 
   /**
-   * RAM new programs can have without swapping.
+   * RAM new programs can have without swapping. Absent = not measured.
    *
-   * @generated from field: uint64 mem_available_bytes = 2;
+   * @generated from field: optional uint64 mem_available_bytes = 2;
    */
-  memAvailableBytes: bigint;
+  memAvailableBytes?: bigint | undefined;
 
   /**
-   * Free space of the filesystem with the state directory that is not kept for root.
+   * Free space of the filesystem with the state directory that is not kept for root. Absent = not measured.
    *
-   * @generated from field: uint64 disk_free_bytes = 3;
+   * @generated from field: optional uint64 disk_free_bytes = 3;
    */
-  diskFreeBytes: bigint;
+  diskFreeBytes?: bigint | undefined;
 
   /**
-   * Seconds since the host booted.
+   * Seconds since the host booted. Absent = not measured.
    *
-   * @generated from field: uint64 uptime_s = 4;
+   * @generated from field: optional uint64 uptime_s = 4;
    */
-  uptimeS: bigint;
+  uptimeS?: bigint | undefined;
 
   /**
-   * Resident memory of the agent process itself, guests not counted.
+   * Resident memory of the agent process itself, guests not counted. Absent = not measured.
    *
-   * @generated from field: uint64 agent_rss_bytes = 5;
+   * @generated from field: optional uint64 agent_rss_bytes = 5;
    */
-  agentRssBytes: bigint;
+  agentRssBytes?: bigint | undefined;
+
+  /**
+   * Load average over 5 minutes. Absent = not measured.
+   *
+   * @generated from field: optional double load5 = 6;
+   */
+  load5?: number | undefined;
+
+  /**
+   * Load average over 15 minutes. Absent = not measured.
+   *
+   * @generated from field: optional double load15 = 7;
+   */
+  load15?: number | undefined;
+
+  /**
+   * Thousandths of all CPUs together at work since the sample before, 0 to 1000. Time an outer hypervisor took away
+   * counts as work. Absent = not measured; the first sample of an agent never has it.
+   *
+   * @generated from field: optional uint32 cpu_busy_permille = 8;
+   */
+  cpuBusyPermille?: number | undefined;
+
+  /**
+   * CPUs online. Absent = not measured.
+   *
+   * @generated from field: optional uint32 cpus = 9;
+   */
+  cpus?: number | undefined;
+
+  /**
+   * RAM the kernel can use. Absent = not measured.
+   *
+   * @generated from field: optional uint64 mem_total_bytes = 10;
+   */
+  memTotalBytes?: bigint | undefined;
+
+  /**
+   * 0 = the host has no swap. Absent = not measured.
+   *
+   * @generated from field: optional uint64 swap_total_bytes = 11;
+   */
+  swapTotalBytes?: bigint | undefined;
+
+  /**
+   * Absent = not measured.
+   *
+   * @generated from field: optional uint64 swap_free_bytes = 12;
+   */
+  swapFreeBytes?: bigint | undefined;
+
+  /**
+   * Size of the filesystem with the state directory. Absent = not measured.
+   *
+   * @generated from field: optional uint64 disk_total_bytes = 13;
+   */
+  diskTotalBytes?: bigint | undefined;
+
+  /**
+   * As agent_rss_bytes, with pages shared by several processes counted in shares. Absent = not measured.
+   *
+   * @generated from field: optional uint64 agent_pss_bytes = 14;
+   */
+  agentPssBytes?: bigint | undefined;
+
+  /**
+   * Open file descriptors of the agent. Absent = not measured.
+   *
+   * @generated from field: optional uint32 agent_fds = 15;
+   */
+  agentFds?: number | undefined;
 };
 
 /**
@@ -360,6 +434,34 @@ export declare type GetStatusResponse = Message<"eitri.agent.v1.GetStatusRespons
    * @generated from field: eitri.agent.v1.HostFacts facts = 12;
    */
   facts?: HostFacts | undefined;
+
+  /**
+   * Absent = not measured.
+   *
+   * @generated from field: eitri.agent.v1.HostMetrics metrics = 13;
+   */
+  metrics?: HostMetrics | undefined;
+
+  /**
+   * As in Report. Empty = no answer.
+   *
+   * @generated from field: string guest_cidr = 14;
+   */
+  guestCidr: string;
+
+  /**
+   * As in Report. Empty = no answer.
+   *
+   * @generated from field: string host_uplink_addr = 15;
+   */
+  hostUplinkAddr: string;
+
+  /**
+   * By VM id; a VM nothing is known of is missing.
+   *
+   * @generated from field: map<string, eitri.agent.v1.VmMetrics> vm_metrics = 16;
+   */
+  vmMetrics: { [key: string]: VmMetrics };
 };
 
 /**

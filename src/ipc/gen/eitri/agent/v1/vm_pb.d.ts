@@ -293,6 +293,13 @@ export declare type VmRow = Message<"eitri.agent.v1.VmRow"> & {
    * @generated from field: optional eitri.agent.v1.VmSpec spec = 14;
    */
   spec?: VmSpec | undefined;
+
+  /**
+   * Absent = nothing measured.
+   *
+   * @generated from field: eitri.agent.v1.VmMetrics metrics = 15;
+   */
+  metrics?: VmMetrics | undefined;
 };
 
 /**
@@ -300,6 +307,54 @@ export declare type VmRow = Message<"eitri.agent.v1.VmRow"> & {
  * Use `create(VmRowSchema)` to create a new message.
  */
 export declare const VmRowSchema: GenMessage<VmRow>;
+
+/**
+ * What one VM takes of its host, measured about every 10 s. What is not measured is absent, which is not zero.
+ *
+ * @generated from message eitri.agent.v1.VmMetrics
+ */
+export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
+  /**
+   * User and system time of the hypervisor process since it started, the guest's in it. Absent = it does not run.
+   *
+   * @generated from field: optional uint64 cpu_time_ms = 1;
+   */
+  cpuTimeMs?: bigint | undefined;
+
+  /**
+   * Thousandths of one CPU used since the sample before: 2000 = two whole CPUs. Absent = no earlier sample.
+   *
+   * @generated from field: optional uint32 cpu_busy_permille = 2;
+   */
+  cpuBusyPermille?: number | undefined;
+
+  /**
+   * Resident memory of the hypervisor process. Absent = it does not run.
+   *
+   * @generated from field: optional uint64 rss_bytes = 3;
+   */
+  rssBytes?: bigint | undefined;
+
+  /**
+   * The same with pages shared by several processes counted in shares; measured less often. Absent = not measured.
+   *
+   * @generated from field: optional uint64 pss_bytes = 4;
+   */
+  pssBytes?: bigint | undefined;
+
+  /**
+   * Allocated by the files of the VM's directory; measured less often. Absent = not measured.
+   *
+   * @generated from field: optional uint64 disk_used_bytes = 5;
+   */
+  diskUsedBytes?: bigint | undefined;
+};
+
+/**
+ * Describes the message eitri.agent.v1.VmMetrics.
+ * Use `create(VmMetricsSchema)` to create a new message.
+ */
+export declare const VmMetricsSchema: GenMessage<VmMetrics>;
 
 /**
  * @generated from message eitri.agent.v1.Progress

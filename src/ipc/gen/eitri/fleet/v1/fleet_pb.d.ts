@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Host } from "./host_pb.js";
-import type { Vm } from "./vm_pb.js";
+import type { Vm, VmMetrics } from "./vm_pb.js";
 import type { Image } from "./image_pb.js";
 import type { Task } from "./task_pb.js";
 
@@ -91,7 +91,7 @@ export declare type FleetState = Message<"eitri.fleet.v1.FleetState"> & {
 export declare const FleetStateSchema: GenMessage<FleetState>;
 
 /**
- * Upserts carry the whole object.
+ * Upserts carry the whole object, but for VMs of which only the metrics changed: those stand in vm_metrics alone.
  *
  * @generated from message eitri.fleet.v1.FleetDelta
  */
@@ -135,6 +135,11 @@ export declare type FleetDelta = Message<"eitri.fleet.v1.FleetDelta"> & {
    * @generated from field: repeated string removed_task_ids = 8;
    */
   removedTaskIds: string[];
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.VmMetricsChange vm_metrics = 9;
+   */
+  vmMetrics: VmMetricsChange[];
 };
 
 /**
@@ -142,6 +147,29 @@ export declare type FleetDelta = Message<"eitri.fleet.v1.FleetDelta"> & {
  * Use `create(FleetDeltaSchema)` to create a new message.
  */
 export declare const FleetDeltaSchema: GenMessage<FleetDelta>;
+
+/**
+ * @generated from message eitri.fleet.v1.VmMetricsChange
+ */
+export declare type VmMetricsChange = Message<"eitri.fleet.v1.VmMetricsChange"> & {
+  /**
+   * @generated from field: string vm_id = 1;
+   */
+  vmId: string;
+
+  /**
+   * Replaces those of the VM. Absent = it has none any more.
+   *
+   * @generated from field: optional eitri.fleet.v1.VmMetrics metrics = 2;
+   */
+  metrics?: VmMetrics | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.VmMetricsChange.
+ * Use `create(VmMetricsChangeSchema)` to create a new message.
+ */
+export declare const VmMetricsChangeSchema: GenMessage<VmMetricsChange>;
 
 /**
  * @generated from message eitri.fleet.v1.GetInfoRequest

@@ -256,33 +256,91 @@ export declare type HostCapacity = Message<"eitri.fleet.v1.HostCapacity"> & {
 export declare const HostCapacitySchema: GenMessage<HostCapacity>;
 
 /**
+ * Live numbers of the last report. Absent = the host did not say, which is not zero.
+ *
  * @generated from message eitri.fleet.v1.HostMetrics
  */
 export declare type HostMetrics = Message<"eitri.fleet.v1.HostMetrics"> & {
   /**
-   * @generated from field: double load1 = 1;
+   * @generated from field: optional double load1 = 1;
    */
-  load1: number;
+  load1?: number | undefined;
 
   /**
-   * @generated from field: uint64 mem_available_bytes = 2;
+   * @generated from field: optional uint64 mem_available_bytes = 2;
    */
-  memAvailableBytes: bigint;
+  memAvailableBytes?: bigint | undefined;
 
   /**
-   * @generated from field: uint64 disk_free_bytes = 3;
+   * Of the filesystem with the agent's state.
+   *
+   * @generated from field: optional uint64 disk_free_bytes = 3;
    */
-  diskFreeBytes: bigint;
+  diskFreeBytes?: bigint | undefined;
 
   /**
-   * @generated from field: uint64 uptime_s = 4;
+   * @generated from field: optional uint64 uptime_s = 4;
    */
-  uptimeS: bigint;
+  uptimeS?: bigint | undefined;
 
   /**
-   * @generated from field: uint64 agent_rss_bytes = 5;
+   * @generated from field: optional uint64 agent_rss_bytes = 5;
    */
-  agentRssBytes: bigint;
+  agentRssBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional double load5 = 6;
+   */
+  load5?: number | undefined;
+
+  /**
+   * @generated from field: optional double load15 = 7;
+   */
+  load15?: number | undefined;
+
+  /**
+   * Thousandths of all CPUs together, 0 to 1000.
+   *
+   * @generated from field: optional uint32 cpu_busy_permille = 8;
+   */
+  cpuBusyPermille?: number | undefined;
+
+  /**
+   * @generated from field: optional uint32 cpus = 9;
+   */
+  cpus?: number | undefined;
+
+  /**
+   * @generated from field: optional uint64 mem_total_bytes = 10;
+   */
+  memTotalBytes?: bigint | undefined;
+
+  /**
+   * 0 = no swap.
+   *
+   * @generated from field: optional uint64 swap_total_bytes = 11;
+   */
+  swapTotalBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 swap_free_bytes = 12;
+   */
+  swapFreeBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 disk_total_bytes = 13;
+   */
+  diskTotalBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 agent_pss_bytes = 14;
+   */
+  agentPssBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint32 agent_fds = 15;
+   */
+  agentFds?: number | undefined;
 };
 
 /**

@@ -198,6 +198,13 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
    * @generated from field: bool host_unknown = 32;
    */
   hostUnknown: boolean;
+
+  /**
+   * Absent = its host measured nothing.
+   *
+   * @generated from field: optional eitri.fleet.v1.VmMetrics metrics = 33;
+   */
+  metrics?: VmMetrics | undefined;
 };
 
 /**
@@ -205,6 +212,54 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
  * Use `create(VmSchema)` to create a new message.
  */
 export declare const VmSchema: GenMessage<Vm>;
+
+/**
+ * What it takes of its host, as last reported. Absent = not measured, which is not zero.
+ *
+ * @generated from message eitri.fleet.v1.VmMetrics
+ */
+export declare type VmMetrics = Message<"eitri.fleet.v1.VmMetrics"> & {
+  /**
+   * Of the hypervisor process since it started, the guest's in it.
+   *
+   * @generated from field: optional uint64 cpu_time_ms = 1;
+   */
+  cpuTimeMs?: bigint | undefined;
+
+  /**
+   * Thousandths of one CPU: 2000 = two whole CPUs.
+   *
+   * @generated from field: optional uint32 cpu_busy_permille = 2;
+   */
+  cpuBusyPermille?: number | undefined;
+
+  /**
+   * Resident memory of the hypervisor process.
+   *
+   * @generated from field: optional uint64 rss_bytes = 3;
+   */
+  rssBytes?: bigint | undefined;
+
+  /**
+   * The same with shared pages counted in shares.
+   *
+   * @generated from field: optional uint64 pss_bytes = 4;
+   */
+  pssBytes?: bigint | undefined;
+
+  /**
+   * Allocated by the files of the VM.
+   *
+   * @generated from field: optional uint64 disk_used_bytes = 5;
+   */
+  diskUsedBytes?: bigint | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.VmMetrics.
+ * Use `create(VmMetricsSchema)` to create a new message.
+ */
+export declare const VmMetricsSchema: GenMessage<VmMetrics>;
 
 /**
  * @generated from message eitri.fleet.v1.VmProgress

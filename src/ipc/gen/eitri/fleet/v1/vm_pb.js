@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/fleet/v1/vm.proto.
  */
 export const file_eitri_fleet_v1_vm = /*@__PURE__*/
-  fileDesc("ChdlaXRyaS9mbGVldC92MS92bS5wcm90bxIOZWl0cmkuZmxlZXQudjEi1AcKAlZtEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHaG9zdF9pZBgDIAEoCRIRCglob3N0X25hbWUYBCABKAkSDgoGdGVuYW50GAUgASgJEhIKCmltYWdlX25hbWUYBiABKAkSFAoMaW1hZ2Vfc2hhMjU2GAcgASgJEg0KBXZjcHVzGAggASgNEg4KBm1lbV9tYhgJIAEoDRIPCgdkaXNrX2diGAogASgNEhUKDWRlc2lyZWRfcG93ZXIYCyABKAkSEgoFcG93ZXIYDCABKAlIAIgBARISCgVwaGFzZRgNIAEoCUgBiAEBEhEKCWxpZmVjeWNsZRgOIAEoCRIOCgZyZWFzb24YDyABKAkSDgoGZGV0YWlsGBAgASgJEikKBWFzX29mGBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJxdWFyYW50aW5lX2VuZHNfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmlwGBMgASgJEhIKCm5ldHdvcmtfaXAYFCABKAkSDwoHbmV0d29yaxgVIAEoCRIuCgpjcmVhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWxldGVkX2F0GBcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghwcm9ncmVzcxgYIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlZtUHJvZ3Jlc3NIAogBARIUCgxhY2NlbGVyYXRpb24YGSABKAkSLgoGbGFiZWxzGBogAygLMh4uZWl0cmkuZmxlZXQudjEuVm0uTGFiZWxzRW50cnkSNgoMaW5qZWN0ZWRfa2V5GBsgASgLMhsuZWl0cmkuZmxlZXQudjEuSW5qZWN0ZWRLZXlIA4gBARI0Cgt0cnVzdGVkX2NhcxgcIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlRydXN0ZWRDYXNIBIgBARIRCglhdXRvc3RhcnQYHSABKAgSLgoKc3RhcnRlZF9hdBgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5vd25lZBgfIAEoCBIUCgxob3N0X3Vua25vd24YICABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfcG93ZXJCCAoGX3BoYXNlQgsKCV9wcm9ncmVzc0IPCg1faW5qZWN0ZWRfa2V5Qg4KDF90cnVzdGVkX2NhcyJnCgpWbVByb2dyZXNzEgwKBHN0ZXAYASABKA0SDQoFc3RlcHMYAiABKA0SEgoKZG9uZV9ieXRlcxgDIAEoBBIYCgt0b3RhbF9ieXRlcxgEIAEoBEgAiAEBQg4KDF90b3RhbF9ieXRlcyIzCgtJbmplY3RlZEtleRITCgtmaW5nZXJwcmludBgBIAEoCRIPCgdjb21tZW50GAIgASgJIiEKClRydXN0ZWRDYXMSEwoLcHVibGljX2tleXMYASADKAkiEAoOTGlzdFZtc1JlcXVlc3QiMgoPTGlzdFZtc1Jlc3BvbnNlEh8KA3ZtcxgBIAMoCzISLmVpdHJpLmZsZWV0LnYxLlZtIhoKDEdldFZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIvCg1HZXRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0i2wMKD0NyZWF0ZVZtUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGhvc3QYAiABKAkSDQoFaW1hZ2UYAyABKAkSEQoJaW1hZ2VfdXJsGAQgASgJEhQKDGltYWdlX3NoYTI1NhgFIAEoCRISCgV2Y3B1cxgGIAEoDUgAiAEBEhMKBm1lbV9tYhgHIAEoDUgBiAEBEhQKB2Rpc2tfZ2IYCCABKA1IAogBARISCgpjbG91ZF9pbml0GAkgASgMEhsKE3NzaF9hdXRob3JpemVkX2tleXMYCiADKAkSDwoHbmV0d29yaxgLIAEoCRIPCgdiYWNrZW5kGAwgASgJEjsKBmxhYmVscxgNIAMoCzIrLmVpdHJpLmZsZWV0LnYxLkNyZWF0ZVZtUmVxdWVzdC5MYWJlbHNFbnRyeRINCgVwb3dlchgOIAEoCRIWCglhdXRvc3RhcnQYDyABKAhIA4gBARIRCglpZl9hYnNlbnQYECABKAgSDQoFdm1faWQYESABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfdmNwdXNCCQoHX21lbV9tYkIKCghfZGlza19nYkIMCgpfYXV0b3N0YXJ0IkMKEENyZWF0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbRIPCgdjcmVhdGVkGAIgASgIIhwKDlN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjEKD1N0YXJ0Vm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIioKDVN0b3BWbVJlcXVlc3QSCgoCdm0YASABKAkSDQoFZm9yY2UYAiABKAgiMAoOU3RvcFZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIeChBSZXN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjMKEVJlc3RhcnRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0iHQoPRGVsZXRlVm1SZXF1ZXN0EgoKAnZtGAEgASgJIjIKEERlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIxChFVbmRlbGV0ZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCRIQCghuZXdfbmFtZRgCIAEoCSI0ChJVbmRlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIcCg5QdXJnZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIRCg9QdXJnZVZtUmVzcG9uc2UywwUKCVZtU2VydmljZRJKCgdMaXN0Vm1zEh4uZWl0cmkuZmxlZXQudjEuTGlzdFZtc1JlcXVlc3QaHy5laXRyaS5mbGVldC52MS5MaXN0Vm1zUmVzcG9uc2USRAoFR2V0Vm0SHC5laXRyaS5mbGVldC52MS5HZXRWbVJlcXVlc3QaHS5laXRyaS5mbGVldC52MS5HZXRWbVJlc3BvbnNlEk0KCENyZWF0ZVZtEh8uZWl0cmkuZmxlZXQudjEuQ3JlYXRlVm1SZXF1ZXN0GiAuZWl0cmkuZmxlZXQudjEuQ3JlYXRlVm1SZXNwb25zZRJKCgdTdGFydFZtEh4uZWl0cmkuZmxlZXQudjEuU3RhcnRWbVJlcXVlc3QaHy5laXRyaS5mbGVldC52MS5TdGFydFZtUmVzcG9uc2USRwoGU3RvcFZtEh0uZWl0cmkuZmxlZXQudjEuU3RvcFZtUmVxdWVzdBoeLmVpdHJpLmZsZWV0LnYxLlN0b3BWbVJlc3BvbnNlElAKCVJlc3RhcnRWbRIgLmVpdHJpLmZsZWV0LnYxLlJlc3RhcnRWbVJlcXVlc3QaIS5laXRyaS5mbGVldC52MS5SZXN0YXJ0Vm1SZXNwb25zZRJNCghEZWxldGVWbRIfLmVpdHJpLmZsZWV0LnYxLkRlbGV0ZVZtUmVxdWVzdBogLmVpdHJpLmZsZWV0LnYxLkRlbGV0ZVZtUmVzcG9uc2USUwoKVW5kZWxldGVWbRIhLmVpdHJpLmZsZWV0LnYxLlVuZGVsZXRlVm1SZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuVW5kZWxldGVWbVJlc3BvbnNlEkoKB1B1cmdlVm0SHi5laXRyaS5mbGVldC52MS5QdXJnZVZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLlB1cmdlVm1SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChdlaXRyaS9mbGVldC92MS92bS5wcm90bxIOZWl0cmkuZmxlZXQudjEikQgKAlZtEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHaG9zdF9pZBgDIAEoCRIRCglob3N0X25hbWUYBCABKAkSDgoGdGVuYW50GAUgASgJEhIKCmltYWdlX25hbWUYBiABKAkSFAoMaW1hZ2Vfc2hhMjU2GAcgASgJEg0KBXZjcHVzGAggASgNEg4KBm1lbV9tYhgJIAEoDRIPCgdkaXNrX2diGAogASgNEhUKDWRlc2lyZWRfcG93ZXIYCyABKAkSEgoFcG93ZXIYDCABKAlIAIgBARISCgVwaGFzZRgNIAEoCUgBiAEBEhEKCWxpZmVjeWNsZRgOIAEoCRIOCgZyZWFzb24YDyABKAkSDgoGZGV0YWlsGBAgASgJEikKBWFzX29mGBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJxdWFyYW50aW5lX2VuZHNfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmlwGBMgASgJEhIKCm5ldHdvcmtfaXAYFCABKAkSDwoHbmV0d29yaxgVIAEoCRIuCgpjcmVhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWxldGVkX2F0GBcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghwcm9ncmVzcxgYIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlZtUHJvZ3Jlc3NIAogBARIUCgxhY2NlbGVyYXRpb24YGSABKAkSLgoGbGFiZWxzGBogAygLMh4uZWl0cmkuZmxlZXQudjEuVm0uTGFiZWxzRW50cnkSNgoMaW5qZWN0ZWRfa2V5GBsgASgLMhsuZWl0cmkuZmxlZXQudjEuSW5qZWN0ZWRLZXlIA4gBARI0Cgt0cnVzdGVkX2NhcxgcIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlRydXN0ZWRDYXNIBIgBARIRCglhdXRvc3RhcnQYHSABKAgSLgoKc3RhcnRlZF9hdBgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5vd25lZBgfIAEoCBIUCgxob3N0X3Vua25vd24YICABKAgSLwoHbWV0cmljcxghIAEoCzIZLmVpdHJpLmZsZWV0LnYxLlZtTWV0cmljc0gFiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX3Bvd2VyQggKBl9waGFzZUILCglfcHJvZ3Jlc3NCDwoNX2luamVjdGVkX2tleUIOCgxfdHJ1c3RlZF9jYXNCCgoIX21ldHJpY3Mi6QEKCVZtTWV0cmljcxIYCgtjcHVfdGltZV9tcxgBIAEoBEgAiAEBEh4KEWNwdV9idXN5X3Blcm1pbGxlGAIgASgNSAGIAQESFgoJcnNzX2J5dGVzGAMgASgESAKIAQESFgoJcHNzX2J5dGVzGAQgASgESAOIAQESHAoPZGlza191c2VkX2J5dGVzGAUgASgESASIAQFCDgoMX2NwdV90aW1lX21zQhQKEl9jcHVfYnVzeV9wZXJtaWxsZUIMCgpfcnNzX2J5dGVzQgwKCl9wc3NfYnl0ZXNCEgoQX2Rpc2tfdXNlZF9ieXRlcyJnCgpWbVByb2dyZXNzEgwKBHN0ZXAYASABKA0SDQoFc3RlcHMYAiABKA0SEgoKZG9uZV9ieXRlcxgDIAEoBBIYCgt0b3RhbF9ieXRlcxgEIAEoBEgAiAEBQg4KDF90b3RhbF9ieXRlcyIzCgtJbmplY3RlZEtleRITCgtmaW5nZXJwcmludBgBIAEoCRIPCgdjb21tZW50GAIgASgJIiEKClRydXN0ZWRDYXMSEwoLcHVibGljX2tleXMYASADKAkiEAoOTGlzdFZtc1JlcXVlc3QiMgoPTGlzdFZtc1Jlc3BvbnNlEh8KA3ZtcxgBIAMoCzISLmVpdHJpLmZsZWV0LnYxLlZtIhoKDEdldFZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIvCg1HZXRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0i2wMKD0NyZWF0ZVZtUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGhvc3QYAiABKAkSDQoFaW1hZ2UYAyABKAkSEQoJaW1hZ2VfdXJsGAQgASgJEhQKDGltYWdlX3NoYTI1NhgFIAEoCRISCgV2Y3B1cxgGIAEoDUgAiAEBEhMKBm1lbV9tYhgHIAEoDUgBiAEBEhQKB2Rpc2tfZ2IYCCABKA1IAogBARISCgpjbG91ZF9pbml0GAkgASgMEhsKE3NzaF9hdXRob3JpemVkX2tleXMYCiADKAkSDwoHbmV0d29yaxgLIAEoCRIPCgdiYWNrZW5kGAwgASgJEjsKBmxhYmVscxgNIAMoCzIrLmVpdHJpLmZsZWV0LnYxLkNyZWF0ZVZtUmVxdWVzdC5MYWJlbHNFbnRyeRINCgVwb3dlchgOIAEoCRIWCglhdXRvc3RhcnQYDyABKAhIA4gBARIRCglpZl9hYnNlbnQYECABKAgSDQoFdm1faWQYESABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfdmNwdXNCCQoHX21lbV9tYkIKCghfZGlza19nYkIMCgpfYXV0b3N0YXJ0IkMKEENyZWF0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbRIPCgdjcmVhdGVkGAIgASgIIhwKDlN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjEKD1N0YXJ0Vm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIioKDVN0b3BWbVJlcXVlc3QSCgoCdm0YASABKAkSDQoFZm9yY2UYAiABKAgiMAoOU3RvcFZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIeChBSZXN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjMKEVJlc3RhcnRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0iHQoPRGVsZXRlVm1SZXF1ZXN0EgoKAnZtGAEgASgJIjIKEERlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIxChFVbmRlbGV0ZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCRIQCghuZXdfbmFtZRgCIAEoCSI0ChJVbmRlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIcCg5QdXJnZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIRCg9QdXJnZVZtUmVzcG9uc2UywwUKCVZtU2VydmljZRJKCgdMaXN0Vm1zEh4uZWl0cmkuZmxlZXQudjEuTGlzdFZtc1JlcXVlc3QaHy5laXRyaS5mbGVldC52MS5MaXN0Vm1zUmVzcG9uc2USRAoFR2V0Vm0SHC5laXRyaS5mbGVldC52MS5HZXRWbVJlcXVlc3QaHS5laXRyaS5mbGVldC52MS5HZXRWbVJlc3BvbnNlEk0KCENyZWF0ZVZtEh8uZWl0cmkuZmxlZXQudjEuQ3JlYXRlVm1SZXF1ZXN0GiAuZWl0cmkuZmxlZXQudjEuQ3JlYXRlVm1SZXNwb25zZRJKCgdTdGFydFZtEh4uZWl0cmkuZmxlZXQudjEuU3RhcnRWbVJlcXVlc3QaHy5laXRyaS5mbGVldC52MS5TdGFydFZtUmVzcG9uc2USRwoGU3RvcFZtEh0uZWl0cmkuZmxlZXQudjEuU3RvcFZtUmVxdWVzdBoeLmVpdHJpLmZsZWV0LnYxLlN0b3BWbVJlc3BvbnNlElAKCVJlc3RhcnRWbRIgLmVpdHJpLmZsZWV0LnYxLlJlc3RhcnRWbVJlcXVlc3QaIS5laXRyaS5mbGVldC52MS5SZXN0YXJ0Vm1SZXNwb25zZRJNCghEZWxldGVWbRIfLmVpdHJpLmZsZWV0LnYxLkRlbGV0ZVZtUmVxdWVzdBogLmVpdHJpLmZsZWV0LnYxLkRlbGV0ZVZtUmVzcG9uc2USUwoKVW5kZWxldGVWbRIhLmVpdHJpLmZsZWV0LnYxLlVuZGVsZXRlVm1SZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuVW5kZWxldGVWbVJlc3BvbnNlEkoKB1B1cmdlVm0SHi5laXRyaS5mbGVldC52MS5QdXJnZVZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLlB1cmdlVm1SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.Vm.
@@ -19,151 +19,158 @@ export const VmSchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_vm, 0);
 
 /**
+ * Describes the message eitri.fleet.v1.VmMetrics.
+ * Use `create(VmMetricsSchema)` to create a new message.
+ */
+export const VmMetricsSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_vm, 1);
+
+/**
  * Describes the message eitri.fleet.v1.VmProgress.
  * Use `create(VmProgressSchema)` to create a new message.
  */
 export const VmProgressSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 1);
+  messageDesc(file_eitri_fleet_v1_vm, 2);
 
 /**
  * Describes the message eitri.fleet.v1.InjectedKey.
  * Use `create(InjectedKeySchema)` to create a new message.
  */
 export const InjectedKeySchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 2);
+  messageDesc(file_eitri_fleet_v1_vm, 3);
 
 /**
  * Describes the message eitri.fleet.v1.TrustedCas.
  * Use `create(TrustedCasSchema)` to create a new message.
  */
 export const TrustedCasSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 3);
+  messageDesc(file_eitri_fleet_v1_vm, 4);
 
 /**
  * Describes the message eitri.fleet.v1.ListVmsRequest.
  * Use `create(ListVmsRequestSchema)` to create a new message.
  */
 export const ListVmsRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 4);
+  messageDesc(file_eitri_fleet_v1_vm, 5);
 
 /**
  * Describes the message eitri.fleet.v1.ListVmsResponse.
  * Use `create(ListVmsResponseSchema)` to create a new message.
  */
 export const ListVmsResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 5);
+  messageDesc(file_eitri_fleet_v1_vm, 6);
 
 /**
  * Describes the message eitri.fleet.v1.GetVmRequest.
  * Use `create(GetVmRequestSchema)` to create a new message.
  */
 export const GetVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 6);
+  messageDesc(file_eitri_fleet_v1_vm, 7);
 
 /**
  * Describes the message eitri.fleet.v1.GetVmResponse.
  * Use `create(GetVmResponseSchema)` to create a new message.
  */
 export const GetVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 7);
+  messageDesc(file_eitri_fleet_v1_vm, 8);
 
 /**
  * Describes the message eitri.fleet.v1.CreateVmRequest.
  * Use `create(CreateVmRequestSchema)` to create a new message.
  */
 export const CreateVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 8);
+  messageDesc(file_eitri_fleet_v1_vm, 9);
 
 /**
  * Describes the message eitri.fleet.v1.CreateVmResponse.
  * Use `create(CreateVmResponseSchema)` to create a new message.
  */
 export const CreateVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 9);
+  messageDesc(file_eitri_fleet_v1_vm, 10);
 
 /**
  * Describes the message eitri.fleet.v1.StartVmRequest.
  * Use `create(StartVmRequestSchema)` to create a new message.
  */
 export const StartVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 10);
+  messageDesc(file_eitri_fleet_v1_vm, 11);
 
 /**
  * Describes the message eitri.fleet.v1.StartVmResponse.
  * Use `create(StartVmResponseSchema)` to create a new message.
  */
 export const StartVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 11);
+  messageDesc(file_eitri_fleet_v1_vm, 12);
 
 /**
  * Describes the message eitri.fleet.v1.StopVmRequest.
  * Use `create(StopVmRequestSchema)` to create a new message.
  */
 export const StopVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 12);
+  messageDesc(file_eitri_fleet_v1_vm, 13);
 
 /**
  * Describes the message eitri.fleet.v1.StopVmResponse.
  * Use `create(StopVmResponseSchema)` to create a new message.
  */
 export const StopVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 13);
+  messageDesc(file_eitri_fleet_v1_vm, 14);
 
 /**
  * Describes the message eitri.fleet.v1.RestartVmRequest.
  * Use `create(RestartVmRequestSchema)` to create a new message.
  */
 export const RestartVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 14);
+  messageDesc(file_eitri_fleet_v1_vm, 15);
 
 /**
  * Describes the message eitri.fleet.v1.RestartVmResponse.
  * Use `create(RestartVmResponseSchema)` to create a new message.
  */
 export const RestartVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 15);
+  messageDesc(file_eitri_fleet_v1_vm, 16);
 
 /**
  * Describes the message eitri.fleet.v1.DeleteVmRequest.
  * Use `create(DeleteVmRequestSchema)` to create a new message.
  */
 export const DeleteVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 16);
+  messageDesc(file_eitri_fleet_v1_vm, 17);
 
 /**
  * Describes the message eitri.fleet.v1.DeleteVmResponse.
  * Use `create(DeleteVmResponseSchema)` to create a new message.
  */
 export const DeleteVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 17);
+  messageDesc(file_eitri_fleet_v1_vm, 18);
 
 /**
  * Describes the message eitri.fleet.v1.UndeleteVmRequest.
  * Use `create(UndeleteVmRequestSchema)` to create a new message.
  */
 export const UndeleteVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 18);
+  messageDesc(file_eitri_fleet_v1_vm, 19);
 
 /**
  * Describes the message eitri.fleet.v1.UndeleteVmResponse.
  * Use `create(UndeleteVmResponseSchema)` to create a new message.
  */
 export const UndeleteVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 19);
+  messageDesc(file_eitri_fleet_v1_vm, 20);
 
 /**
  * Describes the message eitri.fleet.v1.PurgeVmRequest.
  * Use `create(PurgeVmRequestSchema)` to create a new message.
  */
 export const PurgeVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 20);
+  messageDesc(file_eitri_fleet_v1_vm, 21);
 
 /**
  * Describes the message eitri.fleet.v1.PurgeVmResponse.
  * Use `create(PurgeVmResponseSchema)` to create a new message.
  */
 export const PurgeVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 21);
+  messageDesc(file_eitri_fleet_v1_vm, 22);
 
 /**
  * @generated from service eitri.fleet.v1.VmService
