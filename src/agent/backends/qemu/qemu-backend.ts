@@ -11,12 +11,13 @@ import type { Processes } from '../../os/process.ts'
 import { connectUnix } from '../../os/unix-socket.ts'
 import type { VmLayout } from '../../records/layout.ts'
 import type { Backend, Booted, BootRequest, Capabilities, RunningVm, SerialPump, StopOptions } from '../backend.ts'
+import { isGone, killProcess } from '../end-process.ts'
+import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
 import { qemuArgv, resolveMachine } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
 import { QemuMonitor } from './qemu-monitor.ts'
-import { findProcess, forgetProcess, noteProcess, type QemuProcess } from './qemu-process.ts'
-import { isGone, killProcess, stopQemu } from './qemu-stop.ts'
+import { stopQemu } from './qemu-stop.ts'
 
 export const QEMU = 'qemu-system-x86_64'
 
@@ -144,7 +145,7 @@ export class QemuBackend implements Backend {
     }
   }
 
-  #find(vm: VmLayout): Promise<QemuProcess | undefined> {
+  #find(vm: VmLayout): Promise<VmmProcess | undefined> {
     return findProcess(vm, this.#deps.processes, this.#deps.clock.now)
   }
 
@@ -173,7 +174,7 @@ export class QemuBackend implements Backend {
     spec: VmSpec,
     image: BootImage,
     { acceleration, machine }: { acceleration: 'kvm' | 'tcg'; machine: string },
-  ): Promise<QemuProcess> {
+  ): Promise<VmmProcess> {
     const argv = qemuArgv(
       { vmId: vm.id, machine, acceleration, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image },
       {
@@ -197,7 +198,7 @@ export class QemuBackend implements Backend {
     return process
   }
 
-  async #untilAnswers(vm: VmLayout, process: QemuProcess, signal: AbortSignal): Promise<void> {
+  async #untilAnswers(vm: VmLayout, process: VmmProcess, signal: AbortSignal): Promise<void> {
     const { processes, clock } = this.#deps
     const deadline = clock.monotonic() + START_MS
     const monitor = this.#monitor(vm, process)
@@ -220,7 +221,7 @@ export class QemuBackend implements Backend {
     return new Fault('vm/start-failed', 'transient', { detail: (await this.failureReason(vm)) || 'QEMU ended at once' })
   }
 
-  #monitor(vm: VmLayout, process: QemuProcess): QemuMonitor {
+  #monitor(vm: VmLayout, process: VmmProcess): QemuMonitor {
     const known = this.#monitors.get(vm.id)
     if (known?.pid === process.identity.pid) return known
     known?.close()
@@ -235,7 +236,7 @@ export class QemuBackend implements Backend {
     return monitor
   }
 
-  async #monitorClosed(vm: VmLayout, process: QemuProcess): Promise<void> {
+  async #monitorClosed(vm: VmLayout, process: VmmProcess): Promise<void> {
     if (!(await isGone(this.#deps, process.identity, ENDING_MS))) return
     for (const fn of this.#listeners) fn(vm.id)
   }

@@ -1,8 +1,11 @@
 import { realpath } from 'node:fs/promises'
 import { z } from 'zod'
-import { readIfPresent, removeTree, writeDurable } from '../../os/files.ts'
-import type { Processes, ProcessIdentity } from '../../os/process.ts'
-import type { VmLayout } from '../../records/layout.ts'
+import { readIfPresent, removeTree, writeDurable } from '../os/files.ts'
+import type { Processes, ProcessIdentity } from '../os/process.ts'
+import type { VmLayout } from '../records/layout.ts'
+
+/** Where the process of one VM is noted, and the directory it runs in. */
+export type VmmFiles = Pick<VmLayout, 'dir' | 'hypervisor' | 'pidfile'>
 
 /** Ticks per second in /proc; fixed by the kernel's interface. */
 const CLOCK_TICKS = 100
@@ -16,16 +19,16 @@ const NoteFile = z.object({
   machine: z.string(),
 })
 
-/** The QEMU of one VM as noted right after its spawn. */
-export interface QemuProcess {
+/** The hypervisor process of one VM as noted right after its spawn. */
+export interface VmmProcess {
   identity: ProcessIdentity
   startedAt: Date
   acceleration: string
   machine: string
 }
 
-/** Durable before it resolves: from then on the process is found again without its pidfile. */
-export async function noteProcess(vm: VmLayout, process: QemuProcess): Promise<void> {
+/** Durable before it resolves: from then on the process is found again by this alone. */
+export async function noteProcess(vm: VmmFiles, process: VmmProcess): Promise<void> {
   const { pid, startTime, bootId } = process.identity
   const note: z.infer<typeof NoteFile> = {
     pid,
@@ -39,21 +42,22 @@ export async function noteProcess(vm: VmLayout, process: QemuProcess): Promise<v
 }
 
 /** Only after the process is gone, else nobody finds it again; idempotent. */
-export async function forgetProcess(vm: VmLayout): Promise<void> {
+export async function forgetProcess(vm: VmmFiles): Promise<void> {
   await removeTree(vm.hypervisor)
   await removeTree(vm.pidfile)
 }
 
-/** The running QEMU of this VM, whichever agent started it; never another process that has its pid now. */
+/** The running hypervisor of this VM, whichever agent started it; never another process that has its pid now. */
 export async function findProcess(
-  vm: VmLayout,
+  vm: VmmFiles,
   processes: Processes,
   now: () => number,
-): Promise<QemuProcess | undefined> {
+  unnotedPid: () => Promise<number | undefined> = () => pidfilePid(vm.pidfile),
+): Promise<VmmProcess | undefined> {
   const noted = await readNote(vm)
   if (noted && processes.alive(noted.identity)) return noted
-  // An agent that died between the spawn and the note leaves only the pidfile QEMU wrote itself.
-  const pid = Number((await readIfPresent(vm.pidfile))?.toString('utf8').trim() ?? Number.NaN)
+  // An agent that died between the spawn and the note leaves only what the process itself says its pid is.
+  const pid = (await unnotedPid()) ?? Number.NaN
   const identity = processes.identify(pid)
   if (!identity || processes.cwd(pid) !== (await realpath(vm.dir).catch(() => undefined))) return undefined
   const ageMs = processes.uptimeMs() - (Number(identity.startTime) * 1000) / CLOCK_TICKS
@@ -62,7 +66,12 @@ export async function findProcess(
   return found
 }
 
-async function readNote(vm: VmLayout): Promise<QemuProcess | undefined> {
+async function pidfilePid(path: string): Promise<number | undefined> {
+  const bytes = await readIfPresent(path)
+  return bytes === undefined ? undefined : Number(bytes.toString('utf8').trim())
+}
+
+async function readNote(vm: VmmFiles): Promise<VmmProcess | undefined> {
   const bytes = await readIfPresent(vm.hypervisor)
   if (bytes === undefined) return undefined
   const note = NoteFile.safeParse(parseJson(bytes.toString('utf8')))
