@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import { Fault } from '../ipc/faults.ts'
+import { isName } from '../ipc/names.ts'
+import type { CapacityCaps } from './facts/host-facts.ts'
+
+/** A network of the operator: what VMs call it, and the bridge that is it on this host. */
+export interface HostNetwork {
+  name: string
+  bridge: string
+}
+
+/** `serve` as typed. A flag that means nothing on this platform is there all the same. */
+export interface ServeFlags {
+  stateDir: string
+  socket: string
+  /** '' = the platform's own. */
+  backend: string
+  /** Path or name of vfkit; macOS only. */
+  vfkit: string
+  hostNetwork: HostNetwork[]
+  maxVcpus?: number
+  maxMemMb?: number
+  maxDiskGb?: number
+}
+
+/** Adds the flags of `serve`. Every platform parses all of them; one that macOS cannot honour is refused there. */
+export function addServeFlags(
+  command: Command,
+  platform: NodeJS.Platform,
+  places: { stateDir: string; socket: string },
+): Command {
+  return command
+    .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
+    .option('--socket <path>', 'unix socket to listen on', places.socket)
+    .option('--backend <name>', 'hypervisor backend', '')
+    .option('--vfkit <program>', 'path or name of vfkit (macOS)', 'vfkit')
+    .option(
+      '--host-network <NAME=BRIDGE>',
+      "offer VMs this host's bridge as a network of that name; may be repeated (Linux)",
+      (text: string, all: HostNetwork[]) => [...all, hostNetwork(text, all, platform)],
+      [],
+    )
+    .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
+    .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
+    .option('--max-disk-gb <n>', 'GiB of disk for all VMs together', count)
+}
+
+/** Bounds for all VMs together; what was not typed is absent. */
+export function capsOf({ maxVcpus, maxMemMb, maxDiskGb }: ServeFlags): CapacityCaps {
+  return {
+    ...(maxVcpus === undefined ? {} : { vcpus: maxVcpus }),
+    ...(maxMemMb === undefined ? {} : { memMb: maxMemMb }),
+    ...(maxDiskGb === undefined ? {} : { diskGb: maxDiskGb }),
+  }
+}
+
+/** Raises `input/invalid` (permanent) naming the first bridge this host does not have. */
+export function requireBridges(networks: readonly HostNetwork[], exists: (path: string) => boolean = existsSync): void {
+  for (const { name, bridge } of networks)
+    if (!exists(join('/sys/class/net', bridge, 'bridge')))
+      throw new Fault('input/invalid', 'permanent', {
+        field: '--host-network',
+        value: `${name}=${bridge}`,
+        problem: `this host has no bridge ${bridge}`,
+      })
+}
+
+/** A Linux interface name: at most 15 bytes, and no way out of a folder. */
+const INTERFACE = /^(?!\.{1,2}$)[^\s/:]{1,15}$/
+
+function hostNetwork(text: string, known: readonly HostNetwork[], platform: NodeJS.Platform): HostNetwork {
+  if (platform === 'darwin')
+    throw new InvalidArgumentError('macOS owns the network of its VMs, there are no named ones: leave this flag out.')
+  const [, name = '', bridge = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
+  if (!isName(name) || !INTERFACE.test(bridge)) throw new InvalidArgumentError('use NAME=BRIDGE, e.g. lan=br0.')
+  if (known.some((network) => network.name === name))
+    throw new InvalidArgumentError(`the name ${name} is there already.`)
+  return { name, bridge }
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('use a whole number of at least 1')
+  return value
+}

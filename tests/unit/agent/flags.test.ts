@@ -1,0 +1,73 @@
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { addServeFlags, capsOf, requireBridges, type ServeFlags } from '../../../src/agent/flags.ts'
+
+const places = { stateDir: '/state', socket: '/run/agent.sock' }
+function parse(platform: NodeJS.Platform, ...args: string[]): ServeFlags {
+  const command = addServeFlags(new Command('serve'), platform, places)
+  command.exitOverride().configureOutput({ writeErr: () => {} })
+  return command.parse(args, { from: 'user' }).opts<ServeFlags>()
+}
+const PLATFORMS = ['linux', 'darwin'] as const
+
+describe("the agent's flags", () => {
+  it.each(PLATFORMS)('have defaults on %s', (platform) => {
+    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: 'vfkit', hostNetwork: [] })
+    expect(capsOf(parse(platform))).toEqual({})
+  })
+
+  it.each(PLATFORMS)('parse on %s, whatever platform they are for', (platform) => {
+    const args = ['--state-dir', '/s', '--socket', '/a.sock', '--backend', 'x', '--vfkit', '/opt/vfkit']
+    const flags = parse(platform, ...args, '--max-vcpus', '4', '--max-mem-mb', '1024', '--max-disk-gb', '9')
+    expect(flags).toMatchObject({ stateDir: '/s', socket: '/a.sock', backend: 'x', vfkit: '/opt/vfkit' })
+    expect(capsOf(flags)).toEqual({ vcpus: 4, memMb: 1024, diskGb: 9 })
+  })
+
+  it.each(['0', '-1', '1.5', 'many', ''])('take %j for no number', (text) => {
+    expect(() => parse('linux', '--max-vcpus', text)).toThrow('use a whole number of at least 1')
+  })
+
+  it('name networks by NAME=BRIDGE, as often as there are networks', () => {
+    expect(parse('linux', '--host-network', 'lan=br0', '--host-network', 'dmz=br-dmz.2').hostNetwork).toEqual([
+      { name: 'lan', bridge: 'br0' },
+      { name: 'dmz', bridge: 'br-dmz.2' },
+    ])
+  })
+
+  it('refuse a named network on macOS, and say why', () => {
+    expect(() => parse('darwin', '--host-network', 'lan=br0')).toThrow(
+      'macOS owns the network of its VMs, there are no named ones: leave this flag out.',
+    )
+  })
+
+  it.each(['lan', '=br0', 'lan=', 'Lan=br0', 'lan=../../etc', 'lan=..', 'lan=b r', 'lan=sixteen-letters!'])(
+    'refuse %j as a network',
+    (text) => {
+      expect(() => parse('linux', '--host-network', text)).toThrow('use NAME=BRIDGE, e.g. lan=br0.')
+    },
+  )
+
+  it('refuse two networks of one name', () => {
+    expect(() => parse('linux', '--host-network', 'lan=br0', '--host-network', 'lan=br1')).toThrow(
+      'the name lan is there already.',
+    )
+  })
+
+  it('need every bridge they name', () => {
+    const networks = ['br0', 'br9'].map((bridge) => ({ name: bridge, bridge }))
+    const asked: string[] = []
+    const has = (found: string) => (path: string) => {
+      asked.push(path)
+      return path.includes(found)
+    }
+    expect(() => requireBridges(networks, has('br'))).not.toThrow()
+    expect(asked).toEqual(['/sys/class/net/br0/bridge', '/sys/class/net/br9/bridge'])
+    expect(() => requireBridges(networks, has('br0'))).toThrow(
+      expect.objectContaining({
+        code: 'input/invalid',
+        params: { field: '--host-network', value: 'br9=br9', problem: 'this host has no bridge br9' },
+      }),
+    )
+    expect(() => requireBridges([{ name: 'lan', bridge: 'lo' }])).toThrow('no bridge lo')
+  })
+})
