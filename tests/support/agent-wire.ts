@@ -37,6 +37,7 @@ export class FakeEngine implements SyncEngine {
   epoch = 0n
   readonly rows: Report['vms'] = []
   acceptFails: Error | undefined
+  disowned = 0
   readonly #listeners = new Set<() => void>()
 
   async accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'> {
@@ -45,6 +46,10 @@ export class FakeEngine implements SyncEngine {
     this.epoch = snapshot.epoch
     this.accepted.push(snapshot)
     return 'accepted'
+  }
+  async disown(): Promise<void> {
+    this.epoch = 0n
+    this.disowned++
   }
   report(): Report {
     return create(ReportSchema, { lastSeenEpoch: this.epoch, vms: this.rows })

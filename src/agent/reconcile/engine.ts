@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import { create } from '@bufbuild/protobuf'
 import { asFault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import type { DesiredState, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import {
+  type DesiredState,
+  DesiredStateSchema,
+  type Report,
+  type Snapshot,
+  SnapshotSchema,
+} from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { DesiredStore } from '../records/desired-state.ts'
@@ -15,6 +22,7 @@ import { VmWorker } from './vm-worker.ts'
 
 /** Longest one pass over one VM may take, ms: above the 10 minutes a first image download is allowed. */
 const PASS_TIMEOUT_MS = 15 * 60_000
+const NOTHING_WANTED: DesiredState = create(DesiredStateSchema)
 
 /** The identity's memory of what was accepted; `raiseEpoch` is durable before it resolves. */
 export interface EpochKeeper {
@@ -59,9 +67,11 @@ export class Engine {
 
   /** Takes up what an earlier agent left and works on it; resolves once every VM has its assignment. */
   async start({ tick = true } = {}): Promise<void> {
-    const { passes, desired, images } = this.#options
+    const { passes, desired, epochs, images } = this.#options
     const snapshot = await desired.load()
-    this.#want(snapshot?.state)
+    // Newer than anything this owner ever sent: an older owner's, who was told to go just before the agent ended.
+    const left = snapshot !== undefined && snapshot.epoch > epochs.epoch
+    this.#want(left ? NOTHING_WANTED : snapshot?.state)
     for (const id of await passes.records.list()) {
       const read = await passes.records.read(id)
       if (read.kind === 'record' && !read.record.quarantine) passes.ledger.note(read.record.spec)
@@ -86,6 +96,18 @@ export class Engine {
   /** Routes only; a snapshot is durable before it counts. Raises `input/invalid` for a malformed one. */
   accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'> {
     const next = this.#accepting.then(() => this.#accept(snapshot))
+    this.#accepting = next.catch(() => {})
+    return next
+  }
+
+  /** The agent has a new owner, durably: until its first snapshot every VM is unowned and goes on as it is. */
+  disown(): Promise<void> {
+    const next = this.#accepting.then(async () => {
+      this.#fenced = false
+      this.#want(NOTHING_WANTED)
+      await this.#options.desired.save(create(SnapshotSchema, { epoch: 0n, state: NOTHING_WANTED }))
+      await this.dispatch()
+    })
     this.#accepting = next.catch(() => {})
     return next
   }
@@ -151,8 +173,9 @@ export class Engine {
     const digest = digestOf(snapshot, state)
     this.#fenced = isFenced(snapshot.epoch, digest, { epoch: epochs.epoch, digest: epochs.epochDigest })
     if (this.#fenced) return 'fenced'
-    await desired.save(snapshot)
+    // Epoch first: between the two an older snapshot is refused already, and this one is welcome again.
     await epochs.raiseEpoch(snapshot.epoch, digest)
+    await desired.save(snapshot)
     this.#want(state)
     await this.dispatch()
     return 'accepted'

@@ -31,7 +31,7 @@ export async function* runConsole(
   const viewer = await parts.consoles.view(open.vmId, startOf(open))
   const closed = new AbortController()
   const over = AbortSignal.any([signal, session.signal, closed.signal])
-  void takeRequests(incoming, viewer, (bytes) => parts.consoles.input(open.vmId, bytes)).then(
+  void takeRequests(incoming, viewer, over, (bytes) => parts.consoles.input(open.vmId, bytes)).then(
     () => closed.abort(HALF_CLOSED),
     (error: unknown) => closed.abort(error),
   )
@@ -63,11 +63,12 @@ const startOf = (open: ConsoleOpen): ConsoleStart =>
 async function takeRequests(
   incoming: AsyncIterator<ConsoleRequest>,
   viewer: ConsoleViewer,
+  over: AbortSignal,
   type: (bytes: Uint8Array) => Promise<string | undefined>,
 ): Promise<void> {
   for (;;) {
     const next = await incoming.next()
-    if (next.done === true) return
+    if (next.done === true || over.aborted) return
     const { message } = next.value
     if (message.case === 'ack') viewer.ack(Number(message.value.offset))
     else if (message.case === 'input') {

@@ -50,7 +50,7 @@ export interface RpcServer {
 
 /** Serves the agent's contract on its unix socket. Raises agent/already-running and input/invalid. */
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const sessions = new AgentSessions(options.identity)
+  const sessions = new AgentSessions(options.identity, options.engine)
   const server = createServer(
     {
       settings: {

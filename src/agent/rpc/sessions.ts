@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { Fault } from '../../ipc/faults.ts'
 import type { Attach } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import { TIMES } from '../../ipc/units.ts'
 import { type EndReason, judgeAttach } from './attach-judge.ts'
-import type { SessionIdentity } from './sync-engine.ts'
+import { within } from './deadlines.ts'
+import type { SessionIdentity, SyncEngine } from './sync-engine.ts'
 
 /** One attached control plane. Its signal aborts, with a Fault as reason, once it is over. */
 export class AgentSession {
@@ -35,11 +37,16 @@ const sessionFault = (reason?: EndReason): Fault =>
 /** At most one session per agent: the newest of the same fleet wins. */
 export class AgentSessions {
   readonly #identity: SessionIdentity
+  readonly #engine: Pick<SyncEngine, 'disown'>
+  readonly #working = new Set<Promise<unknown>>()
   #current: AgentSession | undefined
   #turn: Promise<unknown> = Promise.resolve()
+  /** A change of owner under way: the session of the old one takes nothing meanwhile, and goes on when it fails. */
+  #handing: Promise<void> | undefined
 
-  constructor(identity: SessionIdentity) {
+  constructor(identity: SessionIdentity, engine: Pick<SyncEngine, 'disown'>) {
     this.#identity = identity
+    this.#engine = engine
   }
 
   get current(): AgentSession | undefined {
@@ -51,6 +58,18 @@ export class AgentSessions {
     const result = this.#turn.then(() => this.#decide(attach))
     this.#turn = result.catch(() => {})
     return result
+  }
+
+  /**
+   * Does what changes this agent's state in the name of a session; undefined, and nothing done, once it is not the
+   * current one. A change of owner waits for it: what an old owner wanted never lands on what the new one begins with.
+   */
+  async whileCurrent<T>(session: AgentSession, work: () => Promise<T>): Promise<T | undefined> {
+    while (this.#handing) await this.#handing
+    if (this.#current !== session || session.signal.aborted) return undefined
+    const working = work()
+    this.#working.add(working)
+    return await working.finally(() => this.#working.delete(working))
   }
 
   /** Forgets a session that is over, only when no newer one took its place. */
@@ -69,19 +88,32 @@ export class AgentSessions {
 
   async #decide(attach: Attach): Promise<AgentSession | EndReason> {
     const identity = this.#identity
+    const { fleetId, controllerName } = attach
     const verdict = judgeAttach(attach, identity)
     if ('end' in verdict) return verdict.end
-    if (verdict.attach !== 'same-fleet' || identity.controllerName !== attach.controllerName)
-      await identity.adopt(attach.fleetId, attach.controllerName)
-    this.#current?.end(
-      verdict.attach === 'take-over'
-        ? {
-            code: 'foreign_controller',
-            detail: 'another control plane took this host over',
-            controllerName: attach.controllerName,
-          }
-        : { code: 'superseded', detail: 'a newer session of the same fleet attached' },
-    )
+    if (verdict.attach === 'same-fleet') {
+      if (identity.controllerName !== controllerName) await identity.adopt(fleetId, controllerName)
+      this.#current?.end({ code: 'superseded', detail: 'a newer session of the same fleet attached' })
+      return this.#begin()
+    }
+    const handed = Promise.withResolvers<void>()
+    this.#handing = handed.promise
+    try {
+      await within(TIMES.attachMs, Promise.allSettled(this.#working))
+      await identity.adopt(fleetId, controllerName)
+      if (verdict.attach === 'take-over') {
+        const detail = 'another control plane took this host over'
+        this.#current?.end({ code: 'foreign_controller', detail, controllerName })
+        await this.#engine.disown()
+      }
+      return this.#begin()
+    } finally {
+      this.#handing = undefined
+      handed.resolve()
+    }
+  }
+
+  #begin(): AgentSession {
     this.#current = new AgentSession()
     return this.#current
   }

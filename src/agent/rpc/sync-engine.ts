@@ -6,6 +6,8 @@ import type { Capabilities } from '../backends/backend.ts'
 export interface SyncEngine {
   /** Routes the snapshot once it and its epoch are durable. Raises when it could not be kept. */
   accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'>
+  /** The agent has a new owner: what the old one wanted counts no longer, durably, and every VM goes on as it is. */
+  disown(): Promise<void>
   /** What is, from the last results. */
   report(): Report
   /** Calls `fn` when a row changed; returns its stop function. */

@@ -154,9 +154,11 @@ class SyncSession {
   async #take(snapshot: Snapshot): Promise<void> {
     if (!snapshot.state) throw malformed('a snapshot without a state')
     if (snapshot.contentSha256.length !== 32) throw malformed('a snapshot whose digest is not 32 bytes')
+    const { sessions, engine } = this.#parts
     try {
-      const outcome = await within(TIMES.snapshotWriteMs, this.#parts.engine.accept(snapshot))
-      this.#fenced = outcome === 'fenced'
+      const accepting = sessions.whileCurrent(this.#session, () => engine.accept(snapshot))
+      const outcome = await within(TIMES.snapshotWriteMs, accepting)
+      if (outcome) this.#fenced = outcome === 'fenced'
     } catch (error) {
       this.#parts.log.error('session.snapshot-failed', { error: String(error) })
       this.#session.end({ code: 'transient', detail: `the snapshot could not be kept: ${asFault(error).message}` })

@@ -49,15 +49,55 @@ describe('the engine', () => {
     expect(rig.row()?.unowned).toBe(false)
   })
 
-  it('RECN-05: a snapshot counts only once it is durable', async () => {
+  it('RECN-05: a snapshot counts only once its epoch and then itself are durable', async () => {
     await using rig = await Rig.open()
     const order: string[] = []
     rig.epochs.raiseEpoch = async (epoch) => {
-      order.push(`epoch ${epoch}, snapshot ${rig.snapshot?.epoch}`)
+      order.push(`epoch ${epoch}, snapshot ${rig.snapshot?.epoch}, ${rig.backend.calls.length} calls`)
       rig.epochs.epoch = epoch
     }
     await rig.want(aVm())
-    expect(order).toEqual(['epoch 1, snapshot 1'])
+    expect(order).toEqual(['epoch 1, snapshot undefined, 0 calls'])
+    expect(rig.snapshot?.epoch).toBe(1n)
+  })
+
+  it('a snapshot whose epoch alone became durable is welcome again, and an older one is not', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    const { snapshot } = rig
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rig.snapshot = snapshot
+    await rig.restart()
+    expect(await rig.send([aVm()], 1n)).toBe('fenced')
+    expect(await rig.send([aVm({ powerState: 'stopped' })], 2n)).toBe('accepted')
+  })
+
+  it('leaves every VM running and unowned when the agent gets a new owner, also over a restart', async () => {
+    await using rig = await Rig.open()
+    const gone = { vmId: OTHER, name: 'old' }
+    await rig.want(aVm(), aVm(gone))
+    await rig.want(aVm(), aVm({ ...gone, tombstone: { graceS: 900n } }))
+    rig.epochs.epoch = 0n
+    rig.epochs.epochDigest = ''
+    const alone = () => {
+      const { vms, quarantined, destroyed } = rig.engine.report()
+      expect(vms).toMatchObject([{ vmId: ID, power: 'running', unowned: true }])
+      expect(quarantined).toMatchObject([{ vmId: gone.vmId, unowned: true }])
+      expect(quarantined[0]?.destroyAt).toBeUndefined()
+      expect(destroyed).toEqual([])
+    }
+    const { snapshot } = rig
+    await rig.engine.disown()
+    await rig.engine.idle()
+    alone()
+    await rig.restart()
+    alone()
+    rig.snapshot = snapshot
+    await rig.restart()
+    alone()
+    expect(await rig.send([aVm()], 1n)).toBe('accepted')
+    await rig.engine.idle()
+    expect(rig.row()).toMatchObject({ power: 'running', unowned: false })
   })
 
   it('RECN-07, WRK-09, T02: an unreadable record changes nothing for that tick', async () => {

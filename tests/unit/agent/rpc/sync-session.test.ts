@@ -34,7 +34,7 @@ function session(
   facts: AgentFacts = { host: never, whole: never, metrics: async () => undefined },
 ) {
   const identity = new FakeIdentity()
-  const sessions = new AgentSessions(identity)
+  const sessions = new AgentSessions(identity, engine)
   const self = {
     version: '1',
     digest: '',
