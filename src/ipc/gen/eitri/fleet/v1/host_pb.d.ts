@@ -221,6 +221,14 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
    * @generated from field: repeated string notices = 36;
    */
   notices: string[];
+
+  /**
+   * Present = the host has accepted newer desired state of this fleet than this store holds (it was put back from a
+   * backup, or is a copy): nothing is sent to the host until TakeOverHost. Absent = it has not, or is not connected.
+   *
+   * @generated from field: optional eitri.fleet.v1.NewerData newer_data = 37;
+   */
+  newerData?: NewerData | undefined;
 };
 
 /**
@@ -228,6 +236,52 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
  * Use `create(HostSchema)` to create a new message.
  */
 export declare const HostSchema: GenMessage<Host>;
+
+/**
+ * How a host differs from the older data of this store, by its last report. Counts are 0 until it reported.
+ *
+ * @generated from message eitri.fleet.v1.NewerData
+ */
+export declare type NewerData = Message<"eitri.fleet.v1.NewerData"> & {
+  /**
+   * The last epoch this store sent, and the one the host has.
+   *
+   * @generated from field: uint64 epoch = 1;
+   */
+  epoch: bigint;
+
+  /**
+   * @generated from field: uint64 host_epoch = 2;
+   */
+  hostEpoch: bigint;
+
+  /**
+   * VMs there that this store does not know. They keep running, unowned, when its data is used.
+   *
+   * @generated from field: uint32 unknown_vms = 3;
+   */
+  unknownVms: number;
+
+  /**
+   * VMs of this store that are not there. They are made anew, empty, when its data is used.
+   *
+   * @generated from field: uint32 missing_vms = 4;
+   */
+  missingVms: number;
+
+  /**
+   * VMs that live there and are deleted in this store. They go to quarantine when its data is used.
+   *
+   * @generated from field: uint32 deleted_vms = 5;
+   */
+  deletedVms: number;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.NewerData.
+ * Use `create(NewerDataSchema)` to create a new message.
+ */
+export declare const NewerDataSchema: GenMessage<NewerData>;
 
 /**
  * @generated from message eitri.fleet.v1.HostCapacity
@@ -735,6 +789,44 @@ export declare type AcceptHostKeyResponse = Message<"eitri.fleet.v1.AcceptHostKe
 export declare const AcceptHostKeyResponseSchema: GenMessage<AcceptHostKeyResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.TakeOverHostRequest
+ */
+export declare type TakeOverHostRequest = Message<"eitri.fleet.v1.TakeOverHostRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * Use this store's data although the host has seen newer of this fleet (Host.newer_data). False = take it from the
+   * other control plane the last try named.
+   *
+   * @generated from field: bool use_older_data = 2;
+   */
+  useOlderData: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.TakeOverHostRequest.
+ * Use `create(TakeOverHostRequestSchema)` to create a new message.
+ */
+export declare const TakeOverHostRequestSchema: GenMessage<TakeOverHostRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.TakeOverHostResponse
+ */
+export declare type TakeOverHostResponse = Message<"eitri.fleet.v1.TakeOverHostResponse"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.TakeOverHostResponse.
+ * Use `create(TakeOverHostResponseSchema)` to create a new message.
+ */
+export declare const TakeOverHostResponseSchema: GenMessage<TakeOverHostResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.HostService
  */
 export declare const HostService: GenService<{
@@ -801,6 +893,17 @@ export declare const HostService: GenService<{
     methodKind: "unary";
     input: typeof AcceptHostKeyRequestSchema;
     output: typeof AcceptHostKeyResponseSchema;
+  },
+  /**
+   * Moves a host that another control plane holds to this one, or makes this store's data count on a host that has seen
+   * newer. VMs this store does not know keep running there as unowned. Idempotent; answers before the host does.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.TakeOverHost
+   */
+  takeOverHost: {
+    methodKind: "unary";
+    input: typeof TakeOverHostRequestSchema;
+    output: typeof TakeOverHostResponseSchema;
   },
 }>;
 
