@@ -57,7 +57,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     for (const step of undo.toReversed()) await step()
   })
   try {
-    await ensureDir(stateDir)
+    await ensureDir('state.dir', stateDir)
     undo.push(await takeLock(layout.lock, processes))
     await emptyTrash(layout)
     const identity = await Identity.load(layout.identity, clock.now)

@@ -8,6 +8,7 @@ import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
+import { armFailpoints } from './os/arm-failpoints.ts'
 import { logOutput } from './os/log-output.ts'
 import { agentLayout } from './records/layout.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
@@ -25,6 +26,7 @@ interface ServeFlags {
   maxDiskGb?: number
 }
 
+armFailpoints(process.env)
 const login = currentLogin()
 const places = agentPlaces(login)
 

@@ -44,7 +44,7 @@ describe('an agent installed for one login, for real', () => {
     const command = { command: [installed.executable], stateDir, socket }
     expect((await startDetached(command)).pid).toBe(pid)
     const processes = linuxProcesses()
-    processes.signal(processes.identify(pid)!, 'SIGKILL')
+    processes.signal('agent.kill', processes.identify(pid)!, 'SIGKILL')
     const back = await startDetached(command)
     expect(back.pid).not.toBe(pid)
     expect(back.hostId).toBe(first['host_id'])

@@ -17,7 +17,7 @@ export async function killProcess(deps: StopDeps, process: ProcessIdentity): Pro
   const failed = (problem: string, cause?: unknown) =>
     new Fault('vm/stop-failed', 'transient', { detail: `process ${process.pid} ${problem}` }, { cause })
   try {
-    deps.processes.signal(process, 'SIGKILL')
+    deps.processes.signal('vmm.kill', process, 'SIGKILL')
   } catch (error) {
     throw failed('cannot be killed', error)
   }

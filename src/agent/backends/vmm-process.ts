@@ -38,13 +38,13 @@ export async function noteProcess(vm: VmmFiles, process: VmmProcess): Promise<vo
     acceleration: process.acceleration,
     machine: process.machine,
   }
-  await writeDurable(vm.hypervisor, `${JSON.stringify(note)}\n`)
+  await writeDurable('vmm.note', vm.hypervisor, `${JSON.stringify(note)}\n`)
 }
 
 /** Only after the process is gone, else nobody finds it again; idempotent. */
 export async function forgetProcess(vm: VmmFiles): Promise<void> {
-  await removeTree(vm.hypervisor)
-  await removeTree(vm.pidfile)
+  await removeTree('vmm.forget-note', vm.hypervisor)
+  await removeTree('vmm.forget-pidfile', vm.pidfile)
 }
 
 /** The running hypervisor of this VM, whichever agent started it; never another process that has its pid now. */

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { access, mkdir, rm, writeFile } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../../ipc/fault-text.ts'
 import type { Run } from '../os/exec.ts'
+import { ensureDir, removeTree, writeDurable } from '../os/files.ts'
 
 /** Which acceleration really ran a guest; empty = none did. `detail` is one sentence, empty when there is nothing to say. */
 export interface Acceleration {
@@ -42,15 +43,15 @@ export async function probeAcceleration(sources: ProbeSources): Promise<Accelera
   if (sources.arch !== 'x64') return { kind: 'tcg', detail: 'KVM is not probed on this architecture.' }
   const { dir } = sources
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await ensureDir('probe.dir', dir)
     const image = join(dir, 'sector.img')
-    await writeFile(image, probeSector())
+    await writeDurable('probe.image', image, probeSector())
     const kvm = await kvmProblem(sources, image)
     if (kvm === '') return { kind: 'kvm', detail: '' }
     const tcg = await guestProblem(sources, image, 'tcg,tb-size=32', TCG_DEADLINE_MS)
     return tcg === '' ? { kind: 'tcg', detail: kvm } : { kind: '', detail: tcg }
   } finally {
-    await rm(dir, { recursive: true, force: true })
+    await removeTree('probe.clear', dir)
   }
 }
 
@@ -70,7 +71,7 @@ async function guestProblem(sources: ProbeSources, image: string, accel: string,
   const name = accel === 'kvm' ? 'KVM' : 'QEMU without KVM'
   const { run, qemu, signal } = sources
   try {
-    const result = await run(qemu, probeArgv(image, accel), { timeoutMs, ...(signal ? { signal } : {}) })
+    const result = await run('probe.run', qemu, probeArgv(image, accel), { timeoutMs, ...(signal ? { signal } : {}) })
     if (result.code === GUEST_RAN) return ''
     if (result.timedOut) return `${name} did not run a one-sector guest within ${timeoutMs / 1000} s.`
     const last = printable(result.stderr.trim().split('\n').at(-1) ?? '')

@@ -55,7 +55,7 @@ export async function findProgram(name: string, path = process.env['PATH'] ?? ''
 /** First line of `QEMU --version`; empty when it is not installed or does not run. */
 export async function qemuVersion(qemu: string, run: Run): Promise<string> {
   try {
-    const { code, stdout } = await run(qemu, ['--version'], { timeoutMs: VERSION_DEADLINE_MS })
+    const { code, stdout } = await run('vmm.ask-version', qemu, ['--version'], { timeoutMs: VERSION_DEADLINE_MS })
     return code === 0 ? (stdout.split('\n')[0] ?? '').trim().replace(/ \(.*\)$/, '') : ''
   } catch {
     return ''

@@ -1,4 +1,5 @@
 import { Fault, findFault } from '../../ipc/faults.ts'
+import { around } from '../os/failpoints.ts'
 import type { PartialImage } from './partial-image.ts'
 
 /** A download that receives nothing for this long has failed. */
@@ -38,11 +39,12 @@ export async function downloadInto(
   }
   let target = partial
   try {
-    const response = await options.fetch(url, {
+    const request: RequestInit = {
       signal: AbortSignal.any([signal, stall.signal]),
       redirect: 'follow',
       headers: { 'accept-encoding': 'identity', ...(partial.size > 0 ? { range: `bytes=${partial.size}-` } : {}) },
-    })
+    }
+    const response = await around('image.get', () => options.fetch(url, request))
     const resumed = response.status === 206 && startsAt(response, partial.size)
     if (response.status === 416 && partial.size > 0) {
       await response.body?.cancel()

@@ -66,11 +66,11 @@ export class ImageCache {
 
   /** Creates the directory, removes torn leftovers and indexes the rest. */
   static async open(dir: string, options: ImageCacheOptions): Promise<ImageCache> {
-    await ensureDir(dir)
+    await ensureDir('images.dir', dir)
     const cache = new ImageCache(dir, options)
     for (const name of await listDir(dir)) {
       const [sha256 = '', suffix] = name.split('.', 2)
-      if (name.endsWith('.tmp')) await removeTree(join(dir, name))
+      if (name.endsWith('.tmp')) await removeTree('images.clean', join(dir, name))
       else if (isSha256(sha256) && suffix === undefined)
         cache.#whole.set(sha256, (await sizeIfPresent(join(dir, name))) ?? 0)
       else if (isSha256(sha256) && suffix === 'part')
@@ -169,7 +169,7 @@ export class ImageCache {
   async #openPut(sha256: string, sizeBytes: number, offset: number): Promise<OpenPut> {
     const { haveBytes, complete } = this.stat(sha256)
     if (!complete && haveBytes > sizeBytes) {
-      await removeTree(this.#part(sha256))
+      await removeTree('image.drop', this.#part(sha256))
       this.#parts.delete(sha256)
       throw invalid('offset', '0 bytes are held')
     }

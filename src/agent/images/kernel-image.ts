@@ -1,9 +1,16 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import * as fs from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { Fault } from '../../ipc/faults.ts'
-import { ensureDir, moveDurable, readRange, removeTree, sizeIfPresent, tempBeside, writeDurable } from '../os/files.ts'
+import {
+  ensureDir,
+  extractRange,
+  moveDurable,
+  readRange,
+  removeTree,
+  sizeIfPresent,
+  tempBeside,
+  writeDurable,
+} from '../os/files.ts'
 import { readTar, type TarEntry } from './tar.ts'
 
 /** A Linux kernel reads at most this much command line on x86. */
@@ -20,7 +27,7 @@ export interface KernelImage {
 /** The unpacked form of a kernel image, made once beside it (temp + rename). Raises `image/format` (permanent). */
 export async function unpackKernelImage(tar: string, dir: string, signal: AbortSignal): Promise<KernelImage> {
   if ((await sizeIfPresent(join(dir, 'cmdline'))) === undefined) await unpack(tar, dir, signal)
-  const cmdline = (await fs.readFile(join(dir, 'cmdline'), 'utf8')).trim()
+  const cmdline = (await readFile(join(dir, 'cmdline'), 'utf8')).trim()
   return { kind: 'kernel', kernel: join(dir, 'kernel'), initrd: join(dir, 'initrd'), cmdline }
 }
 
@@ -45,19 +52,17 @@ async function unpack(tar: string, dir: string, signal: AbortSignal): Promise<vo
 
   const temp = tempBeside(dir)
   try {
-    await ensureDir(temp)
+    await ensureDir('kernel.dir', temp)
     await extract(tar, kernel, join(temp, 'kernel'), signal)
     await extract(tar, initrd, join(temp, 'initrd'), signal)
-    await writeDurable(join(temp, 'cmdline'), `${line}\n`)
-    await removeTree(dir)
-    await moveDurable(temp, dir)
+    await writeDurable('kernel.cmdline', join(temp, 'cmdline'), `${line}\n`)
+    await removeTree('kernel.clear', dir)
+    await moveDurable('kernel.publish', temp, dir)
   } catch (error) {
-    await removeTree(temp)
+    await removeTree('kernel.discard', temp)
     throw error
   }
 }
 
-async function extract(tar: string, { offset, size }: TarEntry, to: string, signal: AbortSignal): Promise<void> {
-  const source = createReadStream(tar, { start: offset, end: offset + size - 1, highWaterMark: 1024 * 1024 })
-  await pipeline(source, createWriteStream(to, { mode: 0o600, flags: 'wx', flush: true }), { signal })
-}
+const extract = (tar: string, entry: TarEntry, to: string, signal: AbortSignal): Promise<void> =>
+  extractRange('kernel.extract', tar, entry, to, signal)

@@ -1,8 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import * as fs from 'node:fs/promises'
 import { Fault } from '../../ipc/faults.ts'
-import { isDiskFull, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
+import { AppendFile, isDiskFull, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
 
 /**
  * The unfinished file of one image, appended to and hashed in the same step. Opening it hashes what an earlier try
@@ -10,13 +9,13 @@ import { isDiskFull, publishFile, removeTree, sizeIfPresent } from '../os/files.
  */
 export class PartialImage {
   readonly #path: string
-  readonly #handle: fs.FileHandle
+  readonly #file: AppendFile
   readonly #hash: Hash
   #size: number
 
-  private constructor(path: string, handle: fs.FileHandle, hash: Hash, size: number) {
+  private constructor(path: string, file: AppendFile, hash: Hash, size: number) {
     this.#path = path
-    this.#handle = handle
+    this.#file = file
     this.#hash = hash
     this.#size = size
   }
@@ -26,7 +25,7 @@ export class PartialImage {
     const size = (await sizeIfPresent(path)) ?? 0
     if (size > 0)
       for await (const chunk of createReadStream(path, { signal, highWaterMark: 1024 * 1024 })) hash.update(chunk)
-    return new PartialImage(path, await fs.open(path, 'a', 0o600), hash, size)
+    return new PartialImage(path, await AppendFile.open('image.open', path), hash, size)
   }
 
   get size(): number {
@@ -36,10 +35,10 @@ export class PartialImage {
   /** Raises `host/disk-full` when the filesystem has no room. */
   async append(chunk: Uint8Array): Promise<void> {
     try {
-      for (let at = 0; at < chunk.length; ) at += (await this.#handle.write(chunk, at)).bytesWritten
+      await this.#file.append('image.append', chunk)
     } catch (error) {
       // A full disk may have taken part of the chunk; a resume goes on at the bytes that are hashed.
-      await this.#handle.truncate(this.#size)
+      await this.#file.cut('image.cut', this.#size)
       if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
       throw error
     }
@@ -50,12 +49,12 @@ export class PartialImage {
   /** Throws the bytes away; the next append starts at 0. */
   async restart(): Promise<PartialImage> {
     await this.close()
-    await removeTree(this.#path)
-    return new PartialImage(this.#path, await fs.open(this.#path, 'a', 0o600), createHash('sha256'), 0)
+    await removeTree('image.restart', this.#path)
+    return new PartialImage(this.#path, await AppendFile.open('image.reopen', this.#path), createHash('sha256'), 0)
   }
 
   async close(): Promise<void> {
-    await this.#handle.close()
+    await this.#file.close()
   }
 
   /** Closes, checks the digest and renames; on a mismatch the bytes are removed and `image/digest-mismatch` raised. */
@@ -63,9 +62,9 @@ export class PartialImage {
     await this.close()
     const found = this.#hash.digest('hex')
     if (found !== sha256) {
-      await removeTree(this.#path)
+      await removeTree('image.discard', this.#path)
       throw new Fault('image/digest-mismatch', 'permanent', { image: `image ${sha256.slice(0, 12)}`, found })
     }
-    await publishFile(this.#path, to)
+    await publishFile('image.publish', this.#path, to)
   }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TwoStepPoint } from '../os/failpoints.ts'
 import { type HostAccess, succeeds } from './host-access.ts'
 import { AGENT_GROUP, groupId, groupMembers } from './places.ts'
 
@@ -22,7 +23,8 @@ export async function ensureAgentGroup(
 ): Promise<GroupChange | undefined> {
   const made = groupId(AGENT_GROUP, await readGroups(host)) === undefined
   if (made) {
-    if (!(await any(host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP]))) return undefined
+    if (!(await any('group.make', host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP])))
+      return undefined
     steps.add(`made the group ${AGENT_GROUP}`, () => removeGroup(host))
   }
   const there = groupMembers(AGENT_GROUP, await readGroups(host))
@@ -30,7 +32,9 @@ export async function ensureAgentGroup(
   for (const login of logins) {
     if (!/^[a-z_][\w.-]{0,31}\$?$/i.test(login)) throw new Error(`"${login}" is not a login name`)
     if (login === 'root' || there.includes(login)) continue
-    if (!(await any(host, ['usermod', '-aG', AGENT_GROUP, login], ['addgroup', login, AGENT_GROUP])))
+    if (
+      !(await any('group.add-member', host, ['usermod', '-aG', AGENT_GROUP, login], ['addgroup', login, AGENT_GROUP]))
+    )
       throw new Error(`${login} could not be added to the group ${AGENT_GROUP}`)
     members.push(login)
     steps.add(`added ${login} to the group ${AGENT_GROUP}; it counts from the next sign-in`, () =>
@@ -51,15 +55,17 @@ export async function undoAgentGroup(host: HostAccess, { made, members }: GroupC
   return removed
 }
 
-const removeGroup = (host: HostAccess) => any(host, ['groupdel', AGENT_GROUP], ['delgroup', AGENT_GROUP])
+const removeGroup = (host: HostAccess) =>
+  any('group.remove', host, ['groupdel', AGENT_GROUP], ['delgroup', AGENT_GROUP])
 const removeMember = (host: HostAccess, login: string) =>
-  any(host, ['gpasswd', '-d', login, AGENT_GROUP], ['delgroup', login, AGENT_GROUP])
+  any('group.remove-member', host, ['gpasswd', '-d', login, AGENT_GROUP], ['delgroup', login, AGENT_GROUP])
 
 const readGroups = (host: HostAccess): Promise<string> =>
   readFile(join(host.prefix, '/etc/group'), 'utf8').catch(() => '')
 
 /** The first of the host's own tools that does it: shadow's, else busybox's. */
-async function any(host: HostAccess, ...commands: [string, ...string[]][]): Promise<boolean> {
-  for (const [program, ...args] of commands) if (await succeeds(host, program, args).catch(() => false)) return true
+async function any(point: TwoStepPoint, host: HostAccess, ...commands: [string, ...string[]][]): Promise<boolean> {
+  for (const [program, ...args] of commands)
+    if (await succeeds(point, host, program, args).catch(() => false)) return true
   return false
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { detectInit, findProgram, type Init } from '../facts/system.ts'
 import { type Run, run } from '../os/exec.ts'
+import type { TwoStepPoint } from '../os/failpoints.ts'
 import { currentLogin, type Login } from './places.ts'
 
 /** The machine as install and uninstall change it; a test gives another one. */
@@ -40,15 +41,25 @@ async function cronRuns(proc = '/proc'): Promise<boolean> {
 const COMMAND_DEADLINE_MS = 60_000
 
 /** Runs a program that must succeed; its last words are the error. */
-export async function mustRun(host: HostAccess, program: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr, timedOut } = await host.run(program, args, { timeoutMs: COMMAND_DEADLINE_MS })
+export async function mustRun(
+  point: TwoStepPoint,
+  host: HostAccess,
+  program: string,
+  args: readonly string[],
+): Promise<string> {
+  const { code, stdout, stderr, timedOut } = await host.run(point, program, args, { timeoutMs: COMMAND_DEADLINE_MS })
   if (code === 0) return stdout
   const why = timedOut ? `no end within ${COMMAND_DEADLINE_MS / 1000} s` : stderr.trim().split('\n').at(-1)
   throw new Error(`${program} ${args.join(' ')}: ${why || `exit code ${code}`}`)
 }
 
-export const succeeds = (host: HostAccess, program: string, args: readonly string[]): Promise<boolean> =>
-  mustRun(host, program, args).then(
+export const succeeds = (
+  point: TwoStepPoint,
+  host: HostAccess,
+  program: string,
+  args: readonly string[],
+): Promise<boolean> =>
+  mustRun(point, host, program, args).then(
     () => true,
     () => false,
   )

@@ -30,5 +30,5 @@ export async function readInstall(stateDir: string): Promise<InstallRecord | und
 
 /** Durable when it resolves. */
 export async function writeInstall(stateDir: string, record: InstallRecord): Promise<void> {
-  await writeDurable(pathOf(stateDir), `${JSON.stringify(record, null, 2)}\n`)
+  await writeDurable('install.note', pathOf(stateDir), `${JSON.stringify(record, null, 2)}\n`)
 }

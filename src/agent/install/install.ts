@@ -1,8 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, chown, copyFile, lstat, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { lstat, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { ensureDir, isAbsent, publishFile, removeTree, tempBeside } from '../os/files.ts'
+import {
+  copyDurable,
+  ensureDir,
+  isAbsent,
+  linkDurable,
+  removeTree,
+  setMode,
+  setOwner,
+  writeDurable,
+} from '../os/files.ts'
 import { requireUsable } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
 import { askStatus } from '../status/agent-status.ts'
@@ -136,9 +144,10 @@ class Installation {
       [stateDir, 0o700],
     ] as const) {
       if (await exists(dir)) continue
-      await ensureDir(dir, mode)
-      await chmod(dir, mode)
-      this.#steps.add(`made ${dir}`, () => (dir === dirname(link) ? Promise.resolve() : removeTree(dir)))
+      await ensureDir('install.dir', dir, mode)
+      this.#steps.add(`made ${dir}`, () =>
+        dir === dirname(link) ? Promise.resolve() : removeTree('install.undo-dir', dir),
+      )
     }
   }
 
@@ -148,14 +157,13 @@ class Installation {
     const dir = join(this.#places.libDir, version)
     const target = join(dir, 'eitri-agent')
     const fresh = !(await exists(dir))
-    await ensureDir(dir, 0o755)
-    await chmod(dir, 0o755)
-    const undo = fresh ? () => removeTree(dir) : undefined
-    if (program.kind === 'executable') await place(target, (temp) => copyFile(program.file, temp))
+    await ensureDir('program.dir', dir, 0o755)
+    const undo = fresh ? () => removeTree('program.undo', dir) : undefined
+    if (program.kind === 'executable') await copyDurable('program.copy', program.file, target, 0o755)
     else {
       const script = program.kind === 'source' ? program.file : join(dir, 'agent.cjs')
-      if (program.kind === 'bundle') await place(script, (temp) => copyFile(program.file, temp))
-      await place(target, (temp) => writeFile(temp, wrapperScript(program.node, script)))
+      if (program.kind === 'bundle') await copyDurable('bundle.copy', program.file, script, 0o755)
+      await writeDurable('wrapper.write', target, wrapperScript(program.node, script), 0o755)
     }
     this.#steps.add(`put the agent at ${target}`, undo)
     return target
@@ -165,10 +173,8 @@ class Installation {
     const { link } = this.#places
     const before = await lstat(link).catch(() => undefined)
     if (before && !before.isSymbolicLink()) throw new Error(`${link} is there already and is not a link`)
-    const temp = `${link}.${randomBytes(6).toString('hex')}.tmp`
-    await symlink(executable, temp)
-    await rename(temp, link)
-    this.#steps.add(`linked ${link}`, before ? undefined : () => rm(link, { force: true }))
+    await linkDurable('program.link', executable, link)
+    this.#steps.add(`linked ${link}`, before ? undefined : () => removeTree('program.unlink', link))
   }
 
   /** Undefined = no group: only root may steer. */
@@ -182,8 +188,8 @@ class Installation {
     const socketDir = dirname(this.#places.socket)
     const gid = groupId(AGENT_GROUP, await readFile(join(host.prefix, '/etc/group'), 'utf8').catch(() => ''))
     if (gid !== undefined && socketDir.endsWith('/eitri') && (await exists(socketDir))) {
-      await chown(socketDir, 0, gid)
-      await chmod(socketDir, 0o750)
+      await setOwner('run-dir.owner', socketDir, 0, gid)
+      await setMode('run-dir.mode', socketDir, 0o750)
     }
     const before = (await readInstall(this.#places.stateDir))?.group
     return {
@@ -235,18 +241,6 @@ class Installation {
       await service(started_by, host).stop?.()
       await stopAgent(socket)
     })
-  }
-}
-
-async function place(target: string, fill: (temp: string) => Promise<void>): Promise<void> {
-  const temp = tempBeside(target)
-  try {
-    await fill(temp)
-    await chmod(temp, 0o755)
-    await publishFile(temp, target)
-  } catch (error) {
-    await rm(temp, { force: true })
-    throw error
   }
 }
 

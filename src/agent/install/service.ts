@@ -1,6 +1,6 @@
-import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensureDir, readIfPresent, writeDurable } from '../os/files.ts'
+import type { TwoStepPoint } from '../os/failpoints.ts'
+import { ensureDir, readIfPresent, removeTree, writeDurable } from '../os/files.ts'
 import { type HostAccess, mustRun, succeeds } from './host-access.ts'
 import type { StartedBy } from './install-record.ts'
 import { crontabWith, openrcScript, type ServiceCommand, systemdUnit } from './supervisor.ts'
@@ -35,21 +35,21 @@ export function service(kind: StartedBy, host: HostAccess): Service {
 }
 
 function systemd(host: HostAccess, unit: string, scope: string[]): Service & { restart(): Promise<void> } {
-  const ctl = (...args: string[]) => mustRun(host, 'systemctl', [...scope, ...args])
+  const ctl = (point: TwoStepPoint, ...args: string[]) => mustRun(point, host, 'systemctl', [...scope, ...args])
   return {
     async enable(command) {
-      await ensureDir(join(unit, '..'), 0o755)
-      await writeDurable(unit, systemdUnit(command, scope.length === 0 ? 'system' : 'user'), 0o644)
-      await ctl('daemon-reload')
-      await ctl('enable', UNIT)
+      await ensureDir('unit.dir', join(unit, '..'), 0o755)
+      await writeDurable('unit.write', unit, systemdUnit(command, scope.length === 0 ? 'system' : 'user'), 0o644)
+      await ctl('systemd.reload', 'daemon-reload')
+      await ctl('systemd.enable', 'enable', UNIT)
     },
-    restart: async () => void (await ctl('restart', UNIT)),
-    stop: async () => void (await ctl('stop', UNIT)),
+    restart: async () => void (await ctl('systemd.restart', 'restart', UNIT)),
+    stop: async () => void (await ctl('systemd.stop', 'stop', UNIT)),
     async disable() {
       if (!(await readIfPresent(unit))) return []
-      await ctl('disable', '--now', UNIT).catch(() => {})
-      await rm(unit, { force: true })
-      await ctl('daemon-reload').catch(() => {})
+      await ctl('systemd.disable', 'disable', '--now', UNIT).catch(() => {})
+      await removeTree('unit.remove', unit)
+      await ctl('systemd.forget', 'daemon-reload').catch(() => {})
       return [unit]
     },
   }
@@ -60,12 +60,17 @@ function userSystemd(host: HostAccess): Service {
   const base = systemd(host, join(host.login.home, '.config/systemd/user', UNIT), ['--user'])
   const lingers = async () =>
     (
-      await mustRun(host, 'loginctl', ['show-user', host.login.name, '--property=Linger', '--value']).catch(() => '')
+      await mustRun('linger.ask', host, 'loginctl', [
+        'show-user',
+        host.login.name,
+        '--property=Linger',
+        '--value',
+      ]).catch(() => '')
     ).trim() === 'yes'
   return {
     ...base,
     async enable(command) {
-      if (!(await lingers())) await mustRun(host, 'loginctl', ['enable-linger', host.login.name])
+      if (!(await lingers())) await mustRun('linger.enable', host, 'loginctl', ['enable-linger', host.login.name])
       if (!(await lingers())) throw new Error('loginctl enable-linger had no effect')
       await base.enable(command)
     },
@@ -76,17 +81,16 @@ function openrc(host: HostAccess): Service {
   const script = join(host.prefix, '/etc/init.d/eitri-agent')
   return {
     async enable(command) {
-      await writeDurable(script, openrcScript(command), 0o755)
-      await chmod(script, 0o755)
-      await mustRun(host, 'rc-update', ['add', 'eitri-agent', 'default'])
+      await writeDurable('openrc.write', script, openrcScript(command), 0o755)
+      await mustRun('openrc.add', host, 'rc-update', ['add', 'eitri-agent', 'default'])
     },
-    restart: async () => void (await mustRun(host, 'rc-service', ['eitri-agent', 'restart'])),
-    stop: async () => void (await mustRun(host, 'rc-service', ['--ifstarted', 'eitri-agent', 'stop'])),
+    restart: async () => void (await mustRun('openrc.restart', host, 'rc-service', ['eitri-agent', 'restart'])),
+    stop: async () => void (await mustRun('openrc.stop', host, 'rc-service', ['--ifstarted', 'eitri-agent', 'stop'])),
     async disable() {
       if (!(await readIfPresent(script))) return []
-      await succeeds(host, 'rc-service', ['--ifstarted', 'eitri-agent', 'stop'])
-      await succeeds(host, 'rc-update', ['del', 'eitri-agent'])
-      await rm(script, { force: true })
+      await succeeds('openrc.end', host, 'rc-service', ['--ifstarted', 'eitri-agent', 'stop'])
+      await succeeds('openrc.delete', host, 'rc-update', ['del', 'eitri-agent'])
+      await removeTree('openrc.remove', script)
       return [script]
     },
   }
@@ -94,15 +98,15 @@ function openrc(host: HostAccess): Service {
 
 function cron(host: HostAccess): Service {
   const edit = async (command: ServiceCommand | undefined): Promise<boolean> => {
-    const before = await mustRun(host, 'crontab', ['-l']).catch(() => '')
+    const before = await mustRun('cron.list', host, 'crontab', ['-l']).catch(() => '')
     const after = crontabWith(before, command)
     if (after === before) return false
     const file = join(host.login.home, `.eitri-crontab.${process.pid}`)
     try {
-      await writeDurable(file, after)
-      await mustRun(host, 'crontab', [file])
+      await writeDurable('cron.write', file, after)
+      await mustRun('cron.load', host, 'crontab', [file])
     } finally {
-      await rm(file, { force: true })
+      await removeTree('cron.clean', file)
     }
     return true
   }
@@ -116,5 +120,5 @@ function cron(host: HostAccess): Service {
 export async function hasUserManager(host: HostAccess): Promise<boolean> {
   if (host.init !== 'systemd') return false
   process.env['XDG_RUNTIME_DIR'] ??= `/run/user/${host.login.uid}`
-  return await succeeds(host, 'systemctl', ['--user', 'show-environment'])
+  return await succeeds('user-manager.ask', host, 'systemctl', ['--user', 'show-environment'])
 }

@@ -1,9 +1,9 @@
-import { rename, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { systemClock } from '../../ipc/base/clock.ts'
 import { Fault } from '../../ipc/faults.ts'
 import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { detach } from '../os/exec.ts'
-import { ensureDir, isAbsent, readTail } from '../os/files.ts'
+import { ensureDir, isAbsent, moveDurable, readTail } from '../os/files.ts'
 import { linuxProcesses } from '../os/process.ts'
 import { requireUsable } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
@@ -31,15 +31,15 @@ export async function startDetached(start: StartCommand): Promise<GetStatusRespo
   if (before.running) return before.status
   const { identity, log: logFile } = agentLayout(start.stateDir)
   await requireUsable(identity)
-  await ensureDir(start.stateDir)
+  await ensureDir('start.dir', start.stateDir)
   await keepPreviousLog(logFile)
   const [program, ...args] = [...start.command, 'serve', '--state-dir', start.stateDir, '--socket', start.socket]
-  const pid = await detach(program!, args, { cwd: '/', logFile })
+  const pid = await detach('agent.spawn', program!, args, { cwd: '/', logFile })
   return await waitForAgent(
     start.socket,
     () => true,
     async () => {
-      if (runs(pid)) return undefined
+      if (linuxProcesses().identify(pid)) return undefined
       return lastLine((await readTail(logFile, 2_000)).toString('utf8')) || 'it ended at once'
     },
   )
@@ -71,10 +71,10 @@ export async function stopAgent(socket: string): Promise<boolean> {
   if (!identity) return false
   const deadline = performance.now() + STOP_DEADLINE_MS
   for (let signal: NodeJS.Signals = 'SIGTERM'; processes.alive(identity); await systemClock.sleep(LOOK_EVERY_MS)) {
-    if (signal === 'SIGTERM') processes.signal(identity, signal)
+    if (signal === 'SIGTERM') processes.signal('agent.terminate', identity, signal)
     if (performance.now() > deadline) {
       if (signal === 'SIGKILL') throw failed(`the agent with pid ${identity.pid} does not end`)
-      processes.signal(identity, 'SIGKILL')
+      processes.signal('agent.kill', identity, 'SIGKILL')
       signal = 'SIGKILL'
     }
   }
@@ -90,18 +90,9 @@ const notInTime = (last: AgentStatus): string =>
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? ''
 
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 async function keepPreviousLog(path: string): Promise<void> {
   try {
-    if ((await stat(path)).size > 0) await rename(path, `${path}.1`)
+    if ((await stat(path)).size > 0) await moveDurable('agent-log.keep', path, `${path}.1`)
   } catch (error) {
     if (!isAbsent(error)) throw error
   }

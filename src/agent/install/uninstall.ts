@@ -1,7 +1,7 @@
-import { lstat, readdir, readlink, rmdir } from 'node:fs/promises'
+import { lstat, readdir, readlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { removeTree } from '../os/files.ts'
+import { removeEmptyDir, removeTree } from '../os/files.ts'
 import { undoAgentGroup } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
 import { readInstall, STARTERS } from './install-record.ts'
@@ -56,7 +56,7 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
     if (await removeIfPresent(path)) removed.push(path)
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
-  if (input.socket === undefined) await rmdir(dirname(socket)).catch(() => {})
+  if (input.socket === undefined) await removeEmptyDir('uninstall.socket-dir', dirname(socket)).catch(() => {})
   if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)
     left.push(`${places.stateDir}: identity, images and VM disks`)
   if (vmsRunning > 0) left.push(`${vmsRunning} VMs that run`)
@@ -75,10 +75,10 @@ async function removeIfPresent(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined)
   if (!found) return false
   try {
-    await removeTree(path)
+    await removeTree('uninstall.remove', path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
-    for (const name of await readdir(path)) await removeTree(join(path, name))
+    for (const name of await readdir(path)) await removeTree('uninstall.empty', join(path, name))
   }
   return true
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { closeSync, ftruncateSync, openSync } from 'node:fs'
+import { around, type Failpoint, hit, type TwoStepPoint } from './failpoints.ts'
 
 /** Longest stdout and stderr kept of a command, bytes each; the rest is dropped. */
 const OUTPUT_LIMIT = 256 * 1024
@@ -20,11 +21,23 @@ export interface RunResult {
 }
 
 /** Runs a program without a shell. Rejects when it cannot be started (ENOENT) or the signal aborts; else resolves. */
-export type Run = (command: string, args: readonly string[], options: RunOptions) => Promise<RunResult>
+export type Run = (
+  point: TwoStepPoint,
+  command: string,
+  args: readonly string[],
+  options: RunOptions,
+) => Promise<RunResult>
 
 const C_LOCALE = { LC_ALL: 'C' }
 
-export const run: Run = (command, args, { signal, timeoutMs, cwd }) =>
+export const run: Run = (point, command, args, options) => around(point, () => runNow(point, command, args, options))
+
+const runNow = (
+  point: TwoStepPoint,
+  command: string,
+  args: readonly string[],
+  { signal, timeoutMs, cwd }: RunOptions,
+): Promise<RunResult> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     const child = spawn(command, args, {
@@ -32,6 +45,7 @@ export const run: Run = (command, args, { signal, timeoutMs, cwd }) =>
       env: { ...process.env, ...C_LOCALE },
       ...(cwd === undefined ? {} : { cwd }),
     })
+    child.once('spawn', () => hit(point, 'between'))
     let timedOut = false
     const timer = setTimeout(() => {
       timedOut = true
@@ -74,9 +88,16 @@ export interface DetachOptions {
 }
 
 /** Starts a program that outlives the agent, in its own session; resolves with its pid once it runs. */
-export type Detach = (command: string, args: readonly string[], options: DetachOptions) => Promise<number>
+export type Detach = (
+  point: Failpoint,
+  command: string,
+  args: readonly string[],
+  options: DetachOptions,
+) => Promise<number>
 
-export const detach: Detach = (command, args, { cwd, logFile }) =>
+export const detach: Detach = (point, command, args, options) => around(point, () => detachNow(command, args, options))
+
+const detachNow = (command: string, args: readonly string[], { cwd, logFile }: DetachOptions): Promise<number> =>
   new Promise((resolve, reject) => {
     const fd = openSync(logFile, 'a', 0o600)
     try {

@@ -1,7 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
+import {
+  appendFileSync,
+  constants,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  ftruncateSync,
+  mkdirSync,
+  writeSync,
+} from 'node:fs'
 import * as fs from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type Failpoint, hit, around as step, type TwoStepPoint } from './failpoints.ts'
+import { isTraced, trace } from './write-trace.ts'
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException | undefined)?.code ?? ''
 
@@ -13,8 +25,13 @@ export const isDiskFull = (error: unknown): boolean => codeOf(error) === 'ENOSPC
 export const tempBeside = (path: string): string => `${path}.${randomBytes(6).toString('hex')}.tmp`
 
 /** Makes creations, renames and removals in `dir` durable. */
-export async function syncDir(dir: string): Promise<void> {
-  const handle = await fs.open(dir, constants.O_RDONLY)
+async function syncDir(path: string): Promise<void> {
+  await syncPath(path)
+  trace({ op: 'sync-dir', path })
+}
+
+async function syncPath(path: string): Promise<void> {
+  const handle = await fs.open(path, constants.O_RDONLY)
   try {
     await handle.sync()
   } finally {
@@ -22,34 +39,243 @@ export async function syncDir(dir: string): Promise<void> {
   }
 }
 
-/** Creates the directory and its parents; idempotent. */
-export async function ensureDir(dir: string, mode = 0o700): Promise<void> {
-  await fs.mkdir(dir, { recursive: true, mode })
+async function rename(from: string, to: string): Promise<void> {
+  await fs.rename(from, to)
+  trace({ op: 'rename', from, to })
 }
 
-/** fsync of the file, rename, fsync of the directory: after it `path` is whole whatever happens. */
-export async function publishFile(temp: string, path: string): Promise<void> {
-  const handle = await fs.open(temp, constants.O_RDONLY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await fs.rename(temp, path)
-  await syncDir(dirname(path))
+async function remove(path: string): Promise<void> {
+  await fs.rm(path, { recursive: true, force: true })
+  trace({ op: 'remove', path })
 }
 
-/** Replaces `path` by temp + fsync + rename + fsync of the directory; a reader sees the old bytes or the new. */
-export async function writeDurable(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
+/** Creates the directory and its parents with exactly this mode, durable when it resolves. False = it was there. */
+export async function ensureDir(point: Failpoint, dir: string, mode = 0o700): Promise<boolean> {
+  return await step(point, async () => {
+    const wanted = resolve(dir)
+    const before = process.umask(0)
+    let first: string | undefined
+    try {
+      first = mkdirSync(wanted, { recursive: true, mode })
+    } finally {
+      process.umask(before)
+    }
+    if (first === undefined) return false
+    const made = [wanted]
+    while (made[0]!.length > first.length) made.unshift(dirname(made[0]!))
+    for (const path of made) trace({ op: 'mkdir', path })
+    for (const path of made)
+      await syncDir(dirname(path)).catch((error) => {
+        // One may create in a directory one may not list.
+        if (codeOf(error) !== 'EACCES') throw error
+      })
+    return true
+  })
+}
+
+/** Fills a temporary file and gives it its name: a reader sees the old bytes or the new, whatever happens. */
+async function publish(point: TwoStepPoint, path: string, fill: (temp: string) => Promise<void>): Promise<void> {
+  hit(point, 'before')
   const temp = tempBeside(path)
   try {
-    await fs.writeFile(temp, data, { mode, flag: 'wx' })
-    await publishFile(temp, path)
+    await fill(temp)
+    hit(point, 'between')
+    await rename(temp, path)
+    await syncDir(dirname(path))
   } catch (error) {
-    await fs.rm(temp, { force: true })
+    await remove(temp).catch(() => {})
     throw error
   }
+  hit(point, 'after')
 }
+
+/** Replaces `path` by temp + fsync + rename + fsync of the directory. */
+export async function writeDurable(
+  point: TwoStepPoint,
+  path: string,
+  data: string | Uint8Array,
+  mode = 0o600,
+): Promise<void> {
+  await publish(point, path, async (temp) => {
+    const handle = await fs.open(temp, 'wx', mode)
+    trace({ op: 'create', path: temp })
+    try {
+      await handle.chmod(mode)
+      await handle.writeFile(data)
+      if (isTraced()) trace({ op: 'write', path: temp, data: Buffer.from(data as string) })
+      await handle.sync()
+      trace({ op: 'sync', path: temp })
+    } finally {
+      await handle.close()
+    }
+  })
+}
+
+/** As writeDurable, with the bytes of another file. */
+export async function copyDurable(point: TwoStepPoint, from: string, path: string, mode: number): Promise<void> {
+  await publish(point, path, async (temp) => {
+    await fs.copyFile(from, temp, constants.COPYFILE_EXCL)
+    await fs.chmod(temp, mode)
+    await syncPath(temp)
+  })
+}
+
+/** Makes `path` a symbolic link with this text, replacing what was there. */
+export async function linkDurable(point: TwoStepPoint, text: string, path: string): Promise<void> {
+  await publish(point, path, (temp) => fs.symlink(text, temp))
+}
+
+/** Gives a file somebody else filled its name: fsync of the file, rename, fsync of the directory. */
+export async function publishFile(point: TwoStepPoint, temp: string, path: string): Promise<void> {
+  hit(point, 'before')
+  await syncPath(temp)
+  trace({ op: 'sync', path: temp })
+  hit(point, 'between')
+  await rename(temp, path)
+  await syncDir(dirname(path))
+  hit(point, 'after')
+}
+
+/** Makes a symbolic link; false when something has that name already. */
+export async function makeLink(point: Failpoint, text: string, path: string): Promise<boolean> {
+  return await step(point, async () => {
+    try {
+      await fs.symlink(text, path)
+      trace({ op: 'link', path, text })
+      return true
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false
+      throw error
+    }
+  })
+}
+
+async function move(from: string, to: string): Promise<void> {
+  await rename(from, to)
+  await syncDir(dirname(to))
+  if (dirname(from) !== dirname(to)) await syncDir(dirname(from))
+}
+
+/** Renames within one filesystem; durable on both sides when it resolves. */
+export async function moveDurable(point: Failpoint, from: string, to: string): Promise<void> {
+  await step(point, () => move(from, to))
+}
+
+/** Removes a file or tree; idempotent. */
+export async function removeTree(point: Failpoint, path: string): Promise<void> {
+  await step(point, () => remove(path))
+}
+
+/** Removes a directory with nothing in it; false when there is none or it holds something. */
+export async function removeEmptyDir(point: Failpoint, path: string): Promise<boolean> {
+  return await step(point, async () => {
+    try {
+      await fs.rmdir(path)
+      trace({ op: 'remove', path })
+      return true
+    } catch (error) {
+      if (isAbsent(error) || codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') return false
+      throw error
+    }
+  })
+}
+
+/** Moves the tree out of sight in one step, then deletes it; a crash leaves only something in `trash`, which must exist. */
+export async function removeAtomically(point: TwoStepPoint, path: string, trash: string): Promise<void> {
+  hit(point, 'before')
+  const gone = join(trash, randomBytes(8).toString('hex'))
+  try {
+    await move(path, gone)
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+  }
+  hit(point, 'between')
+  await remove(gone)
+  hit(point, 'after')
+}
+
+export const setMode = (point: Failpoint, path: string, mode: number): Promise<void> =>
+  step(point, () => fs.chmod(path, mode))
+export const setOwner = (point: Failpoint, path: string, uid: number, gid: number): Promise<void> =>
+  step(point, () => fs.chown(path, uid, gid))
+
+/** A file that only grows, or is cut back. Whoever opened it closes it. */
+export class AppendFile {
+  readonly #path: string
+  readonly #handle: fs.FileHandle
+
+  private constructor(path: string, handle: fs.FileHandle) {
+    this.#path = path
+    this.#handle = handle
+  }
+
+  static async open(point: Failpoint, path: string): Promise<AppendFile> {
+    return await step(point, async () => {
+      const handle = await fs.open(path, 'a', 0o600)
+      trace({ op: 'create', path })
+      return new AppendFile(path, handle)
+    })
+  }
+
+  async append(point: Failpoint, chunk: Uint8Array): Promise<void> {
+    hit(point, 'before')
+    for (let at = 0; at < chunk.length; ) at += (await this.#handle.write(chunk, at)).bytesWritten
+    if (isTraced()) trace({ op: 'write', path: this.#path, data: Buffer.from(chunk) })
+    hit(point, 'after')
+  }
+
+  async cut(point: Failpoint, size: number): Promise<void> {
+    await step(point, () => this.#handle.truncate(size))
+    trace({ op: 'cut', path: this.#path, size })
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close()
+  }
+}
+
+/** Writes `size` bytes of `from` into a new file, which is on the disk when it resolves. */
+export async function extractRange(
+  point: Failpoint,
+  from: string,
+  { offset, size }: { offset: number; size: number },
+  to: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = createReadStream(from, { start: offset, end: offset + size - 1, highWaterMark: 1024 * 1024 })
+  const target = { mode: 0o600, flags: 'wx', flush: true }
+  await step(point, () => pipeline(source, createWriteStream(to, target), { signal }))
+}
+
+/** Writes to an open file and answers how many bytes it took. Blocks. */
+export function writeOpen(point: Failpoint, fd: number, text: string): number {
+  hit(point, 'before')
+  const written = writeSync(fd, text)
+  hit(point, 'after')
+  return written
+}
+
+/** Makes an open file empty. Blocks. */
+export function cutOpen(point: Failpoint, fd: number): void {
+  hit(point, 'before')
+  ftruncateSync(fd)
+  hit(point, 'after')
+}
+
+/** Copies over what is there. Blocks, and is not durable. */
+export function copyNow(point: Failpoint, from: string, to: string): void {
+  hit(point, 'before')
+  copyFileSync(from, to)
+  hit(point, 'after')
+}
+
+/** The failpoints' own notes: the one write that is none itself. */
+export const noteHit = (path: string, line: string): void => appendFileSync(path, line)
+
+/** A file that is only read; whoever opened it closes it. */
+export type ReadHandle = Pick<fs.FileHandle, 'read' | 'close' | 'fd'>
+
+export const openToRead = (path: string, flags = 0): Promise<ReadHandle> => fs.open(path, constants.O_RDONLY | flags)
 
 /** The bytes, or undefined when there is no such file; any other failure is thrown. */
 export async function readIfPresent(path: string): Promise<Buffer | undefined> {
@@ -83,7 +309,7 @@ export async function sizeIfPresent(path: string): Promise<number | undefined> {
 
 /** Up to `length` bytes from `offset`; fewer at the end of the file. */
 export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
-  const handle = await fs.open(path, constants.O_RDONLY)
+  const handle = await openToRead(path)
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset)
     return buffer.subarray(0, bytesRead)
@@ -96,31 +322,6 @@ export async function readRange(path: string, offset: number, length: number): P
 export async function readTail(path: string, length: number): Promise<Buffer> {
   const size = await sizeIfPresent(path)
   return size === undefined ? Buffer.alloc(0) : await readRange(path, Math.max(0, size - length), length)
-}
-
-/** Renames within one filesystem; durable on both sides when it resolves. */
-export async function moveDurable(from: string, to: string): Promise<void> {
-  await fs.rename(from, to)
-  await syncDir(dirname(to))
-  if (dirname(from) !== dirname(to)) await syncDir(dirname(from))
-}
-
-/** Removes a file or tree; idempotent. */
-export async function removeTree(path: string): Promise<void> {
-  await fs.rm(path, { recursive: true, force: true })
-}
-
-/** Moves the tree out of sight in one step, then deletes it; a crash leaves only something for emptyTrash. */
-export async function removeAtomically(path: string, trash: string): Promise<void> {
-  await ensureDir(trash)
-  const gone = join(trash, randomBytes(8).toString('hex'))
-  try {
-    await moveDurable(path, gone)
-  } catch (error) {
-    if (isAbsent(error)) return
-    throw error
-  }
-  await removeTree(gone)
 }
 
 /** Bytes an ordinary writer may still use on the filesystem of `path`. */

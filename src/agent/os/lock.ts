@@ -1,7 +1,7 @@
-import { readlink, symlink } from 'node:fs/promises'
+import { readlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { removeTree } from './files.ts'
+import { makeLink, removeTree } from './files.ts'
 import type { Processes, ProcessIdentity } from './process.ts'
 
 /** Tries to replace a dead holder's lock this often before giving up to another starter. */
@@ -18,7 +18,7 @@ export async function takeLock(path: string, processes: Processes, pid = process
   if (!identity) throw new Fault('app/bug', 'bug', { message: `process ${pid} cannot see itself in /proc` })
   const own = `${identity.pid}:${identity.startTime}:${identity.bootId}`
   for (let tries = 0; tries < TRIES; tries++) {
-    if (await made(path, own)) return () => release(path, own)
+    if (await makeLink('lock.take', own, path)) return () => release(path, own)
     const holder = await holderOf(path)
     if (holder && processes.alive(holder))
       throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: String(holder.pid) })
@@ -30,32 +30,22 @@ export async function takeLock(path: string, processes: Processes, pid = process
 /** Removes a dead holder's lock; the look and the removal are one step among all who try. */
 async function brokeDead(path: string, own: string, processes: Processes): Promise<boolean> {
   const guard = `${path}.break`
-  if (!(await made(guard, own))) {
+  if (!(await makeLink('lock.guard', own, guard))) {
     const breaker = await holderOf(guard)
-    if (!breaker || !processes.alive(breaker)) await removeTree(guard)
+    if (!breaker || !processes.alive(breaker)) await removeTree('lock.unguard-dead', guard)
     return false
   }
   try {
     const holder = await holderOf(path)
-    if (!holder || !processes.alive(holder)) await removeTree(path)
+    if (!holder || !processes.alive(holder)) await removeTree('lock.break', path)
     return true
   } finally {
-    await removeTree(guard)
+    await removeTree('lock.unguard', guard)
   }
 }
 
 async function release(path: string, own: string): Promise<void> {
-  if ((await textOf(path)) === own) await removeTree(path)
-}
-
-async function made(path: string, text: string): Promise<boolean> {
-  try {
-    await symlink(text, path)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  }
+  if ((await textOf(path)) === own) await removeTree('lock.release', path)
 }
 
 /** Undefined when nobody holds it or what is there is no lock. */

@@ -1,5 +1,6 @@
-import { copyFileSync, fstatSync, ftruncateSync, statSync, writeSync } from 'node:fs'
+import { fstatSync, statSync } from 'node:fs'
 import { MiB } from '../../ipc/units.ts'
+import { copyNow, cutOpen, writeOpen } from './files.ts'
 
 /** The agent's own log starts afresh above this size; the one before stays beside it as `.1`, so twice this in all. */
 export const LOG_LIMIT_BYTES = 8 * MiB
@@ -16,7 +17,7 @@ export function logOutput(fd: number, ownLog: string): (line: string) => void {
         startAfresh(fd, ownLog)
         size = 0
       }
-      const written = writeSync(fd, line)
+      const written = writeOpen('agent-log.append', fd, line)
       if (size !== undefined) size += written
     } catch {
       // There is nowhere left to say so.
@@ -37,9 +38,9 @@ function sizeOfOwn(fd: number, ownLog: string): number | undefined {
 /** Copied and cut, not renamed: what the runtime itself says at a crash goes to the same descriptor. */
 function startAfresh(fd: number, ownLog: string): void {
   try {
-    copyFileSync(ownLog, `${ownLog}.1`)
+    copyNow('agent-log.rotate', ownLog, `${ownLog}.1`)
   } catch {
     // Its bound matters more than its past.
   }
-  ftruncateSync(fd)
+  cutOpen('agent-log.cut', fd)
 }

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs'
+import { type Failpoint, hit } from './failpoints.ts'
 import { isAbsent } from './files.ts'
 
 /** A process that cannot be mistaken for another one with the same pid, in this boot or the next. */
@@ -20,7 +21,7 @@ export interface Processes {
   /** True only while exactly this process runs. */
   alive(identity: ProcessIdentity): boolean
   /** Sends a signal if exactly this process still runs; false when it is gone. Throws EPERM. */
-  signal(identity: ProcessIdentity, signal: NodeJS.Signals): boolean
+  signal(point: Failpoint, identity: ProcessIdentity, signal: NodeJS.Signals): boolean
   /** Working directory; undefined when it cannot be read. */
   cwd(pid: number): string | undefined
 }
@@ -49,10 +50,12 @@ export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
     uptimeMs: () => Math.round(Number.parseFloat(readFileSync(`${proc}/uptime`, 'utf8')) * 1000),
     identify,
     alive,
-    signal(identity, signal) {
+    signal(point, identity, signal) {
       if (!alive(identity)) return false
+      hit(point, 'before')
       try {
         kill(identity.pid, signal)
+        hit(point, 'after')
         return true
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
@@ -67,6 +70,12 @@ export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
       }
     },
   }
+}
+
+/** Dies at once, with nothing flushed: what a failpoint does. */
+export function endSelf(): never {
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('SIGKILL had no effect')
 }
 
 function readProc(path: string): string | undefined {

@@ -1,16 +1,16 @@
-import { close, constants, open } from 'node:fs'
+import { constants } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { promisify } from 'node:util'
+import { openToRead } from './files.ts'
 
 /**
  * Connects to `name` inside `dir` however long the path of `dir` is (a socket address holds 107 bytes): through the
  * directory's own descriptor. The caller destroys the socket.
  */
 export async function connectUnix(dir: string, name: string, timeoutMs: number): Promise<Socket> {
-  const fd = await promisify(open)(dir, constants.O_RDONLY | constants.O_DIRECTORY)
+  const directory = await openToRead(dir, constants.O_DIRECTORY)
   try {
     return await new Promise<Socket>((resolve, reject) => {
-      const socket = connect(`/proc/self/fd/${fd}/${name}`)
+      const socket = connect(`/proc/self/fd/${directory.fd}/${name}`)
       const timer = setTimeout(() => {
         socket.destroy()
         reject(new Error(`no connection to ${name} in ${dir} within ${timeoutMs} ms`))
@@ -26,6 +26,6 @@ export async function connectUnix(dir: string, name: string, timeoutMs: number):
       })
     })
   } finally {
-    close(fd, () => {})
+    await directory.close()
   }
 }

@@ -20,5 +20,5 @@ export const fileDesired = (path: string): DesiredStore => ({
       return undefined
     }
   },
-  save: (snapshot) => writeDurable(path, toBinary(SnapshotSchema, snapshot)),
+  save: (snapshot) => writeDurable('desired.save', path, toBinary(SnapshotSchema, snapshot)),
 })

@@ -52,7 +52,7 @@ export class Identity {
       created_at: new Date(now()).toISOString(),
       bridge_cidr: '',
     }
-    await writeDurable(path, encode(file))
+    await writeDurable('identity.create', path, encode(file))
     return new Identity(path, { file, key })
   }
 
@@ -107,7 +107,7 @@ export class Identity {
     const next = this.#writes.then(async () => {
       const file = change(this.#file)
       if (file === this.#file) return
-      await writeDurable(this.#path, encode(file))
+      await writeDurable('identity.save', this.#path, encode(file))
       this.#file = file
     })
     this.#writes = next.catch(() => {})

@@ -52,17 +52,18 @@ export function fileRecords(layout: AgentLayout): VmRecords {
     async save(record) {
       const vm = layout.vmDir(record.spec.vmId)
       try {
-        await ensureDir(vm.dir)
-        await writeDurable(vm.record, encodeRecord(record))
+        await ensureDir('vm-dir.make', vm.dir)
+        await writeDurable('record.save', vm.record, encodeRecord(record))
       } catch (error) {
         throw isDiskFull(error) ? new Fault('host/disk-full', 'transient', {}, { cause: error }) : error
       }
     },
     async remove(id) {
-      await removeAtomically(layout.vmDir(id).dir, layout.trash)
+      await ensureDir('trash.dir', layout.trash)
+      await removeAtomically('vm.remove', layout.vmDir(id).dir, layout.trash)
     },
   }
 }
 
 /** What a crash left between the two halves of a removal. */
-export const emptyTrash = (layout: AgentLayout): Promise<void> => removeTree(layout.trash)
+export const emptyTrash = (layout: AgentLayout): Promise<void> => removeTree('trash.empty', layout.trash)

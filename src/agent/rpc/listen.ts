@@ -1,7 +1,8 @@
-import { chmod, chown, mkdir, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
+import { ensureDir, removeTree, setMode, setOwner } from '../os/files.ts'
 
 /** sockaddr_un holds 108 bytes with its terminating zero, and sshd must be able to name the same path. */
 const MAX_SOCKET_PATH_BYTES = 107
@@ -24,20 +25,20 @@ export async function listenOnSocket(server: Server, place: SocketPlace): Promis
     throw refused(place.path, `a socket path holds at most ${MAX_SOCKET_PATH_BYTES} bytes`)
   await ensureDirectory(place)
   if (await answers(place.path)) throw new Fault('agent/already-running', 'conflict', { socket: place.path })
-  await rm(place.path, { force: true })
+  await removeTree('socket.remove', place.path)
   await bind(server, place.path)
-  if (place.gid !== undefined) await chown(place.path, process.getuid?.() ?? 0, place.gid)
-  await chmod(place.path, place.mode)
+  if (place.gid !== undefined) await setOwner('socket.owner', place.path, process.getuid?.() ?? 0, place.gid)
+  await setMode('socket.mode', place.path, place.mode)
 }
 
 async function ensureDirectory({ path, mode, gid }: SocketPlace): Promise<void> {
   const directory = dirname(path)
-  const made = await mkdir(directory, { recursive: true, mode: 0o700 })
+  const made = await ensureDir('socket.dir', directory)
   const found = await stat(directory)
   if (found.uid !== process.getuid?.() && found.uid !== 0) throw refused(directory, 'it belongs to somebody else')
-  if (made !== undefined) {
-    if (gid !== undefined) await chown(directory, found.uid, gid)
-    await chmod(directory, (mode & 0o070) === 0 ? 0o700 : 0o750)
+  if (made) {
+    if (gid !== undefined) await setOwner('socket-dir.owner', directory, found.uid, gid)
+    await setMode('socket-dir.mode', directory, (mode & 0o070) === 0 ? 0o700 : 0o750)
   } else if ((found.mode & 0o022) !== 0) throw refused(directory, 'others may write in it')
 }
 

@@ -76,6 +76,6 @@ export async function ensureHostKey(path: string, comment: string): Promise<Host
   const publicKey = privateKey === undefined ? undefined : publicKeyOf(privateKey)
   if (privateKey !== undefined && publicKey !== undefined) return { privateKey, publicKey }
   const key = generateHostKey(comment)
-  await writeDurable(path, key.privateKey, 0o600)
+  await writeDurable('host-key.write', path, key.privateKey, 0o600)
   return key
 }

@@ -7,5 +7,5 @@ const LABEL = 'cidata'
 
 /** Writes the seed medium, whole or not at all. It may hold the guest's host key: mode 0600. */
 export async function writeSeed(path: string, input: SeedInput, now: number): Promise<void> {
-  await writeDurable(path, buildIso(LABEL, seedDocuments(input), new Date(now)), 0o600)
+  await writeDurable('seed.write', path, buildIso(LABEL, seedDocuments(input), new Date(now)), 0o600)
 }

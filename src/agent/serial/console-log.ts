@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { Fault } from '../../ipc/faults.ts'
 import { LIMITS, MiB } from '../../ipc/units.ts'
+import { openToRead, type ReadHandle } from '../os/files.ts'
 
 /** What trimming needs of the disk. Both raise on failure. */
 export interface LogDisk {
@@ -27,7 +28,7 @@ export class ConsoleLog {
   #punched: number
   #end = 0
   #inode: number | undefined
-  #file: Promise<FileHandle> | undefined
+  #file: Promise<ReadHandle> | undefined
   #gone: Fault | undefined
 
   constructor(path: string, disk: LogDisk, keepBytes: number = LIMITS.consoleLogBytes, slackBytes = TRIM_SLACK_BYTES) {
@@ -76,7 +77,7 @@ export class ConsoleLog {
 
   /** At most `max` bytes from `offset`, fewer at the end; undefined when the head has passed `offset` meanwhile. */
   async read(offset: number, max: number): Promise<Uint8Array | undefined> {
-    this.#file ??= open(this.path, 'r')
+    this.#file ??= openToRead(this.path)
     const file = await this.#file
     const length = Math.min(max, LIMITS.consoleChunkBytes, this.#end - offset)
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(length), 0, length, offset)

@@ -8,8 +8,8 @@ const PUNCH_DEADLINE_MS = 30_000
 export const logDisk: LogDisk = {
   async punchHead(path, length) {
     const args = ['-p', '-o', '0', '-l', String(length), '--', path]
-    const { code, stderr } = await run('fallocate', args, { timeoutMs: PUNCH_DEADLINE_MS })
+    const { code, stderr } = await run('console.punch', 'fallocate', args, { timeoutMs: PUNCH_DEADLINE_MS })
     if (code !== 0) throw new Error(`fallocate: ${stderr.trim() || `exit code ${code}`}`)
   },
-  saveText: (path, text) => writeDurable(path, text),
+  saveText: (path, text) => writeDurable('console.head', path, text),
 }

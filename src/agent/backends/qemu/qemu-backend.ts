@@ -138,7 +138,7 @@ export class QemuBackend implements Backend {
 
   async #lookForImageTool(signal: AbortSignal): Promise<void> {
     try {
-      await this.#deps.run('qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
+      await this.#deps.run('vmm.ask-tool', 'qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
       this.#hasImageTool = true
     } catch (error) {
       throw isAbsent(error) ? missing('qemu-img', error) : error
@@ -152,7 +152,8 @@ export class QemuBackend implements Backend {
   async #newestMachine(signal: AbortSignal): Promise<string> {
     if (this.#machine !== undefined) return this.#machine
     try {
-      const { stdout, stderr } = await this.#deps.run(QEMU, ['-machine', 'help'], { signal, timeoutMs: 10_000 })
+      const options = { signal, timeoutMs: 10_000 }
+      const { stdout, stderr } = await this.#deps.run('vmm.ask-machines', QEMU, ['-machine', 'help'], options)
       const machine = resolveMachine(stdout)
       if (machine === undefined)
         throw new Fault('vmm/failed', 'permanent', { detail: stderr.trim().slice(0, 300) || 'QEMU offers no q35' })
@@ -188,7 +189,8 @@ export class QemuBackend implements Backend {
     )
     await forgetProcess(vm)
     this.#forgetMonitor(vm.id)
-    const pid = await this.#deps.detach(QEMU, argv, { cwd: vm.dir, logFile: vm.hypervisorLog }).catch((error) => {
+    const place = { cwd: vm.dir, logFile: vm.hypervisorLog }
+    const pid = await this.#deps.detach('vmm.spawn', QEMU, argv, place).catch((error) => {
       throw isAbsent(error) ? missing(QEMU, error) : error
     })
     const identity = this.#deps.processes.identify(pid)

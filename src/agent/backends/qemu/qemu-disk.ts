@@ -27,15 +27,15 @@ export async function createDisk(
     })
   const temp = tempBeside(path)
   try {
-    const { code, stderr, timedOut } = await run('qemu-img', diskArgv(image, temp, diskGb), {
+    const { code, stderr, timedOut } = await run('disk.create', 'qemu-img', diskArgv(image, temp, diskGb), {
       signal,
       timeoutMs: QEMU_IMG_MS,
     })
     if (timedOut) throw new Fault('vmm/failed', 'transient', { detail: 'qemu-img did not end' })
     if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: stderr.trim().slice(0, 300) })
-    await publishFile(temp, path)
+    await publishFile('disk.publish', temp, path)
   } catch (error) {
-    await removeTree(temp)
+    await removeTree('disk.discard', temp)
     if (isAbsent(error))
       throw new Fault('vmm/missing', 'permanent', { detail: 'qemu-img is not installed' }, { cause: error })
     if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })

@@ -15,7 +15,7 @@ const result = (change: Partial<RunResult>): RunResult => ({
 })
 const answering =
   (byAccel: { kvm: RunResult | Error; tcg: RunResult | Error }, seen: string[] = []): Run =>
-  async (_, args) => {
+  async (_point, _program, args) => {
     const accel = args[args.indexOf('-accel') + 1] === 'kvm' ? 'kvm' : 'tcg'
     seen.push(accel)
     const answer = byAccel[accel]
@@ -72,7 +72,7 @@ describe('the acceleration probe', () => {
 
   it('leaves no file behind', async () => {
     const images: string[] = []
-    await probe(async (_, args) => {
+    await probe(async (_point, _program, args) => {
       images.push(
         args
           .find((arg) => arg.startsWith('file='))!

@@ -23,7 +23,7 @@ function looker() {
   const facts = new HostLooker({
     stateDir,
     qemu: 'qemu-of-a-test',
-    run: async (_, args) =>
+    run: async (_point, _program, args) =>
       args[0] === '--version' ? result({ stdout: 'QEMU emulator version 7.2\n' }) : probe.promise,
   })
   return { facts, end: (outcome: RunResult) => probe.resolve(outcome) }

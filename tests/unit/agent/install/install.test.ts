@@ -53,7 +53,7 @@ class FakeHost implements HostAccess {
       return 0
     }
   }
-  run: HostAccess['run'] = async (program, args) => {
+  run: HostAccess['run'] = async (_point, program, args) => {
     this.ran.push([program, ...args].join(' '))
     const act = this.programs[program]
     if (!act) throw Object.assign(new Error(`spawn ${program} ENOENT`), { code: 'ENOENT' })

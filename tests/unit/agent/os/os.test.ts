@@ -21,8 +21,8 @@ afterEach(() => rm(dir, { recursive: true, force: true }))
 describe('files', () => {
   it('a durable write replaces whole, keeps its mode and leaves nothing beside', async () => {
     const path = join(dir, 'file')
-    await writeDurable(path, 'old')
-    await writeDurable(path, 'new', 0o640)
+    await writeDurable('record.save', path, 'old')
+    await writeDurable('record.save', path, 'new', 0o640)
     expect(await readFile(path, 'utf8')).toBe('new')
     expect((await stat(path)).mode & 0o777).toBe(0o640)
     expect(await readdir(dir)).toEqual(['file'])
@@ -31,7 +31,7 @@ describe('files', () => {
   it('a durable write that fails leaves the old bytes and nothing else', async () => {
     await mkdir(join(dir, 'taken'))
     await writeFile(join(dir, 'taken', 'x'), '')
-    await expect(writeDurable(join(dir, 'taken'), 'new')).rejects.toThrow()
+    await expect(writeDurable('record.save', join(dir, 'taken'), 'new')).rejects.toThrow()
     expect(await readdir(dir)).toEqual(['taken'])
   })
 
@@ -42,8 +42,9 @@ describe('files', () => {
 
   it('a tree is removed in one step, an absent one without harm', async () => {
     await mkdir(join(dir, 'vm', 'deep'), { recursive: true })
-    await removeAtomically(join(dir, 'vm'), join(dir, 'trash'))
-    await removeAtomically(join(dir, 'vm'), join(dir, 'trash'))
+    await mkdir(join(dir, 'trash'))
+    await removeAtomically('vm.remove', join(dir, 'vm'), join(dir, 'trash'))
+    await removeAtomically('vm.remove', join(dir, 'vm'), join(dir, 'trash'))
     expect(await readdir(dir)).toEqual(['trash'])
     expect(await readdir(join(dir, 'trash'))).toEqual([])
   })
@@ -58,27 +59,34 @@ describe('files', () => {
 
 describe('programs', () => {
   it('give their code and both outputs, with no shell in between', async () => {
-    const result = await run('/bin/echo', ['$(id)', ';'], { timeoutMs: 5_000 })
+    const result = await run('vmm.ask-tool', '/bin/echo', ['$(id)', ';'], { timeoutMs: 5_000 })
     expect(result).toEqual({ code: 0, stdout: '$(id) ;\n', stderr: '', timedOut: false })
   })
 
   it('are killed at their deadline and when nobody wants them', async () => {
-    expect(await run('/bin/sleep', ['60'], { timeoutMs: 50 })).toMatchObject({ code: null, timedOut: true })
+    expect(await run('vmm.ask-tool', '/bin/sleep', ['60'], { timeoutMs: 50 })).toMatchObject({
+      code: null,
+      timedOut: true,
+    })
     const stop = new AbortController()
-    const gone = run('/bin/sleep', ['60'], { timeoutMs: 5_000, signal: stop.signal })
+    const gone = run('vmm.ask-tool', '/bin/sleep', ['60'], { timeoutMs: 5_000, signal: stop.signal })
     stop.abort(new Error('not wanted'))
     await expect(gone).rejects.toThrow('not wanted')
   })
 
   it('a missing one is ENOENT, run or detached', async () => {
-    await expect(run('/nonexistent', [], { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'ENOENT' })
-    await expect(detach('/nonexistent', [], { cwd: dir, logFile: join(dir, 'log') })).rejects.toMatchObject({
+    await expect(run('vmm.ask-tool', '/nonexistent', [], { timeoutMs: 1_000 })).rejects.toMatchObject({
+      code: 'ENOENT',
+    })
+    await expect(
+      detach('vmm.spawn', '/nonexistent', [], { cwd: dir, logFile: join(dir, 'log') }),
+    ).rejects.toMatchObject({
       code: 'ENOENT',
     })
   })
 
   it('a detached one runs in its own session and writes to its file', async () => {
-    const pid = await detach('/bin/sh', ['-c', 'echo out; echo err >&2; exec sleep 60'], {
+    const pid = await detach('vmm.spawn', '/bin/sh', ['-c', 'echo out; echo err >&2; exec sleep 60'], {
       cwd: dir,
       logFile: join(dir, 'log'),
     })
@@ -102,21 +110,21 @@ describe('processes', () => {
       { ...identity, bootId: 'earlier' },
     ]) {
       expect(processes.alive(other)).toBe(false)
-      expect(processes.signal(other, 'SIGKILL')).toBe(false)
+      expect(processes.signal('vmm.kill', other, 'SIGKILL')).toBe(false)
     }
     expect(processes.alive(identity)).toBe(true)
     const exit = once(child, 'exit')
-    expect(processes.signal(identity, 'SIGKILL')).toBe(true)
+    expect(processes.signal('vmm.kill', identity, 'SIGKILL')).toBe(true)
     await exit
     expect(processes.alive(identity)).toBe(false)
-    expect(processes.signal(identity, 'SIGKILL')).toBe(false)
+    expect(processes.signal('vmm.kill', identity, 'SIGKILL')).toBe(false)
   })
 
   it('T54: a signal the kernel refuses is an error, not "gone"', () => {
     const refusing = linuxProcesses('/proc', () => {
       throw Object.assign(new Error('no'), { code: 'EPERM' })
     })
-    expect(() => refusing.signal(refusing.identify(process.pid)!, 'SIGKILL')).toThrow('no')
+    expect(() => refusing.signal('vmm.kill', refusing.identify(process.pid)!, 'SIGKILL')).toThrow('no')
   })
 
   it('a zombie does not run, and a name with parentheses confuses nobody', async () => {

@@ -110,7 +110,10 @@ describe('vendor-data', () => {
 
   it('the shell part is a script sh can read', async () => {
     const script = fleetScript({ userCas: [ca], hostKey })
-    expect(await run('/bin/sh', ['-n', '-c', script], { timeoutMs: 5_000 })).toMatchObject({ code: 0, stderr: '' })
+    expect(await run('vmm.ask-tool', '/bin/sh', ['-n', '-c', script], { timeoutMs: 5_000 })).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
   })
 })
 
