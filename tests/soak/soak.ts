@@ -6,7 +6,9 @@ import { BROWSER_PARTS, ensureParts, TEST_PARTS, VM_PARTS } from '../../scripts/
 export type Soak = (say: (line: string) => void) => Promise<void>
 
 /** Long runs by name, loaded only when asked for; the short form of each is in the tests. */
-const RUNS: Record<string, () => Promise<Soak>> = {}
+const RUNS: Record<string, () => Promise<Soak>> = {
+  churn: async () => (await import('./churn.ts')).soakChurn,
+}
 
 const { positionals } = parseArgs({ allowPositionals: true })
 const unknown = positionals.filter((name) => !Object.hasOwn(RUNS, name))

@@ -23,6 +23,10 @@ export class AgentProcess implements AsyncDisposable {
   #child: ChildProcess | undefined
   stderr = ''
 
+  get pid(): number {
+    return this.#child!.pid!
+  }
+
   async start(): Promise<void> {
     const entry = new URL('../../src/agent/index.ts', import.meta.url).pathname
     const args = [entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
