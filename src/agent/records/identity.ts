@@ -74,6 +74,7 @@ export class Identity {
   get epochDigest(): string {
     return this.#file.epoch_digest
   }
+  /** Network guests of this host live in; empty = none was settled. */
   get bridgeCidr(): string {
     return this.#file.bridge_cidr
   }
@@ -96,6 +97,11 @@ export class Identity {
       controller_name: controllerName,
       ...(f.fleet_id === fleetId ? {} : { epoch: '0', epoch_digest: '' }),
     }))
+  }
+
+  /** For good: guests may hold addresses in it, so a second one changes nothing. */
+  async takeBridgeCidr(cidr: string): Promise<void> {
+    await this.#save((f) => (f.bridge_cidr === '' ? { ...f, bridge_cidr: cidr } : f))
   }
 
   /** Never lowers; an equal epoch replaces only its digest. */

@@ -144,6 +144,16 @@ describe('the identity', () => {
     await requireUsable(layout.identity)
   })
 
+  it('remembers the network of its guests for good', async () => {
+    const identity = await Identity.load(layout.identity)
+    await identity.takeBridgeCidr('10.77.1.0/24')
+    await identity.takeBridgeCidr('10.77.2.0/24')
+    expect([identity.bridgeCidr, (await Identity.load(layout.identity)).bridgeCidr]).toEqual([
+      '10.77.1.0/24',
+      '10.77.1.0/24',
+    ])
+  })
+
   it('FEN-05: remembers the highest epoch and its digest, and never goes back', async () => {
     const identity = await Identity.load(layout.identity)
     await identity.raiseEpoch(2n ** 60n, 'aa')
