@@ -35,6 +35,8 @@ export interface AgentOptions {
   socketGid?: number
   /** Backend asked for; '' = the platform's own. */
   backend?: string
+  /** Names of operator networks to advertise; their bridges exist. */
+  hostNetworks?: string[]
   /** Upper bounds for all VMs together; absent = the whole machine, unchecked. */
   caps?: CapacityCaps
   stopGraceMs?: number
@@ -102,7 +104,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       digest: BUILD_INFO.digest,
       provisioner: backend.name,
       capabilities: backend.capabilities,
-      hostNetworks: [],
+      hostNetworks: options.hostNetworks ?? [],
       bootId: processes.bootId(),
       stateDir,
     }

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { stderr, stdin, stdout } from 'node:process'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { lineLog } from '../ipc/base/log.ts'
 import { faultLine } from '../ipc/fault-text.ts'
 import { asFault } from '../ipc/faults.ts'
 import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
+import { addServeFlags, capsOf, requireBridges, type ServeFlags } from './flags.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { armFailpoints } from './os/arm-failpoints.ts'
@@ -17,30 +18,14 @@ import { askStatus, statusJson, statusText } from './status/agent-status.ts'
 const EXIT_FAILED = 1
 const EXIT_NOT_RUNNING = 3
 
-interface ServeFlags {
-  stateDir: string
-  socket: string
-  backend: string
-  maxVcpus?: number
-  maxMemMb?: number
-  maxDiskGb?: number
-}
-
 armFailpoints(process.env)
 const login = currentLogin()
 const places = agentPlaces(login)
 
 const program = new Command('eitri-agent').description('The agent of one Eitri host').helpCommand(false)
 
-program
-  .command('serve')
+addServeFlags(program.command('serve'), process.platform, places)
   .description('run the agent until it is told to end; VMs outlive it')
-  .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
-  .option('--socket <path>', 'unix socket to listen on', places.socket)
-  .option('--backend <name>', 'hypervisor backend', '')
-  .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
-  .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
-  .option('--max-disk-gb <n>', 'GiB of disk for all VMs together', count)
   .action((flags: ServeFlags) => serve(flags))
 
 program
@@ -80,28 +65,19 @@ async function serve(flags: ServeFlags): Promise<void> {
   process.umask(0o077)
   const stateDir = resolve(flags.stateDir)
   const log = lineLog(logOutput(stderr.fd, agentLayout(stateDir).log))
-  const { maxVcpus, maxMemMb, maxDiskGb } = flags
+  requireBridges(flags.hostNetwork)
   const agent = await startAgent({
     stateDir,
     socketPath: resolve(flags.socket),
     ...socketAccess(login),
     backend: flags.backend,
-    caps: {
-      ...(maxVcpus === undefined ? {} : { vcpus: maxVcpus }),
-      ...(maxMemMb === undefined ? {} : { memMb: maxMemMb }),
-      ...(maxDiskGb === undefined ? {} : { diskGb: maxDiskGb }),
-    },
+    hostNetworks: flags.hostNetwork.map(({ name }) => name),
+    caps: capsOf(flags),
     log,
   })
   const end = () => void agent.close().then(() => process.exit(0), fail)
   process.once('SIGTERM', end)
   process.once('SIGINT', end)
-}
-
-function count(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('use a whole number of at least 1')
-  return value
 }
 
 function fail(error: unknown): void {
