@@ -9,7 +9,7 @@ const TRIO = ['src/agent/os/exec.ts', 'src/agent/os/files.ts', 'src/agent/os/pro
 /** What the trio offers without a failpoint: it changes nothing, or is the failpoint. */
 const NO_POINT = new Set([
   ...['isAbsent', 'isDiskFull', 'tempBeside', 'openToRead', 'readIfPresent', 'listDir', 'sizeIfPresent', 'readRange'],
-  ...['readTail', 'freeBytes', 'linuxProcesses', 'noteHit', 'endSelf'],
+  ...['readTail', 'freeBytes', 'linuxProcesses', 'noteHit', 'endSelf', 'openTerminal', 'look', 'hasPid'],
 ])
 /** All else of node:fs may change something, open() too. */
 const READS = new Set([

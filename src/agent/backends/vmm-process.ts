@@ -7,9 +7,6 @@ import type { VmLayout } from '../records/layout.ts'
 /** Where the process of one VM is noted, and the directory it runs in. */
 export type VmmFiles = Pick<VmLayout, 'dir' | 'hypervisor' | 'pidfile'>
 
-/** Ticks per second in /proc; fixed by the kernel's interface. */
-const CLOCK_TICKS = 100
-
 const NoteFile = z.object({
   pid: z.number().int(),
   start_time: z.string(),
@@ -60,8 +57,8 @@ export async function findProcess(
   const pid = (await unnotedPid()) ?? Number.NaN
   const identity = processes.identify(pid)
   if (!identity || processes.cwd(pid) !== (await realpath(vm.dir).catch(() => undefined))) return undefined
-  const ageMs = processes.uptimeMs() - (Number(identity.startTime) * 1000) / CLOCK_TICKS
-  const found = { identity, startedAt: new Date(now() - ageMs), acceleration: '', machine: noted?.machine ?? '' }
+  const startedAt = new Date(now() - processes.ageMs(identity))
+  const found = { identity, startedAt, acceleration: '', machine: noted?.machine ?? '' }
   await noteProcess(vm, found)
   return found
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, openSync } from 'node:fs'
 import { around, type Failpoint, hit, type TwoStepPoint } from './failpoints.ts'
 
@@ -115,3 +115,22 @@ const detachNow = (command: string, args: readonly string[], { cwd, logFile }: D
       closeSync(fd)
     }
   })
+
+/** A program that only looks may take this long, ms: the whole agent waits for it. */
+const LOOK_MS = 5_000
+
+/** What a program that only looks printed. Blocks, for hosts where a look at a process is a program. */
+export type Look = (command: string, args: readonly string[]) => { code: number; stdout: string }
+
+/** Throws when the program cannot be started or does not end: that is no answer. Times it prints are in UTC. */
+export const look: Look = (command, args) => {
+  const { error, status, signal, stdout } = spawnSync(command, args, {
+    env: { ...process.env, ...C_LOCALE, TZ: 'UTC0' },
+    timeout: LOOK_MS,
+    maxBuffer: OUTPUT_LIMIT,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  if (error) throw error
+  if (status === null) throw new Error(`${command} was ended by ${signal}`)
+  return { code: status, stdout: stdout.toString('utf8') }
+}

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import {
   appendFileSync,
+  closeSync,
   constants,
   copyFileSync,
   createReadStream,
   createWriteStream,
   ftruncateSync,
   mkdirSync,
+  openSync,
   writeSync,
 } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { ReadStream } from 'node:tty'
 import { type Failpoint, hit, around as step, type TwoStepPoint } from './failpoints.ts'
 import { isTraced, trace } from './write-trace.ts'
 
@@ -234,6 +237,22 @@ export class AppendFile {
   }
 }
 
+/** A new file with the bytes of another, sharing its blocks where the filesystem can; not durable. */
+export const cloneFile = (point: Failpoint, from: string, to: string): Promise<void> =>
+  step(point, () => fs.copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE))
+
+/** Makes a file at least `size` bytes long, the new ones a hole; never shorter. Makes the file when there is none. */
+export async function growFile(point: Failpoint, path: string, size: number): Promise<void> {
+  await step(point, async () => {
+    const handle = await fs.open(path, 'a', 0o600)
+    try {
+      if ((await handle.stat()).size < size) await handle.truncate(size)
+    } finally {
+      await handle.close()
+    }
+  })
+}
+
 /** Writes `size` bytes of `from` into a new file, which is on the disk when it resolves. */
 export async function extractRange(
   point: Failpoint,
@@ -276,6 +295,19 @@ export const noteHit = (path: string, line: string): void => appendFileSync(path
 export type ReadHandle = Pick<fs.FileHandle, 'read' | 'close' | 'fd'>
 
 export const openToRead = (path: string, flags = 0): Promise<ReadHandle> => fs.open(path, constants.O_RDONLY | flags)
+
+/**
+ * The far end of a pseudo-terminal, to read from and write to without ever blocking; whoever opened it destroys it. Its
+ * line settings stay as they are.
+ */
+export function openTerminal(path: string): ReadStream {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY)
+  const stream = new ReadStream(fd)
+  // libuv opens a terminal once more for itself; only then is the first descriptor still ours to close.
+  const own = (stream as unknown as { _handle?: { fd?: number } })._handle?.fd
+  if (own !== undefined && own !== fd) closeSync(fd)
+  return stream
+}
 
 /** The bytes, or undefined when there is no such file; any other failure is thrown. */
 export async function readIfPresent(path: string): Promise<Buffer | undefined> {

@@ -5,7 +5,7 @@ import { isAbsent } from './files.ts'
 /** A process that cannot be mistaken for another one with the same pid, in this boot or the next. */
 export interface ProcessIdentity {
   pid: number
-  /** Start time in clock ticks since boot, as the kernel prints it. */
+  /** When it started, as this platform tells it: clock ticks since boot on Linux, seconds since the epoch on macOS. */
   startTime: string
   bootId: string
 }
@@ -18,6 +18,8 @@ export interface Processes {
   uptimeMs(): number
   /** Undefined when no such process runs; a zombie does not run. */
   identify(pid: number): ProcessIdentity | undefined
+  /** How long it has run, ms; as exact as its start time. */
+  ageMs(identity: ProcessIdentity): number
   /** True only while exactly this process runs. */
   alive(identity: ProcessIdentity): boolean
   /** Sends a signal if exactly this process still runs; false when it is gone. Throws EPERM. */
@@ -26,8 +28,13 @@ export interface Processes {
   cwd(pid: number): string | undefined
 }
 
+/** Ticks per second in /proc; fixed by the kernel's interface. */
+const CLOCK_TICKS = 100
+
+export type Kill = (pid: number, signal: NodeJS.Signals | 0) => unknown
+
 /** Reads /proc; its place and kill(2) are parameters so that a test can make them lie. */
-export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
+export function linuxProcesses(proc = '/proc', kill: Kill = process.kill): Processes {
   let boot = ''
   const bootId = () => {
     boot ||= readFileSync(`${proc}/sys/kernel/random/boot_id`, 'utf8').trim()
@@ -45,23 +52,14 @@ export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
   }
   const alive = (identity: ProcessIdentity): boolean =>
     identity.bootId === bootId() && identify(identity.pid)?.startTime === identity.startTime
+  const uptimeMs = () => Math.round(Number.parseFloat(readFileSync(`${proc}/uptime`, 'utf8')) * 1000)
   return {
     bootId,
-    uptimeMs: () => Math.round(Number.parseFloat(readFileSync(`${proc}/uptime`, 'utf8')) * 1000),
+    uptimeMs,
     identify,
+    ageMs: ({ startTime }) => uptimeMs() - (Number(startTime) * 1000) / CLOCK_TICKS,
     alive,
-    signal(point, identity, signal) {
-      if (!alive(identity)) return false
-      hit(point, 'before')
-      try {
-        kill(identity.pid, signal)
-        hit(point, 'after')
-        return true
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
-        throw error
-      }
-    },
+    signal: (point, identity, signal) => alive(identity) && sendSignal(point, identity.pid, signal, kill),
     cwd(pid) {
       try {
         return readlinkSync(`${proc}/${pid}/cwd`)
@@ -69,6 +67,29 @@ export function linuxProcesses(proc = '/proc', kill = process.kill): Processes {
         return undefined
       }
     },
+  }
+}
+
+/** False when there is no such process; throws EPERM. Whether it is the right one is the caller's to know. */
+export function sendSignal(point: Failpoint, pid: number, signal: NodeJS.Signals, kill: Kill = process.kill): boolean {
+  hit(point, 'before')
+  try {
+    kill(pid, signal)
+    hit(point, 'after')
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+/** Whether some process has this pid, a zombie too. */
+export function hasPid(pid: number, kill: Kill = process.kill): boolean {
+  try {
+    kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

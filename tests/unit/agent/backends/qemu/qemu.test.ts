@@ -119,6 +119,7 @@ describe('finding a QEMU again', () => {
   const host = (change: Partial<Processes> = {}): Processes => ({
     bootId: () => 'boot',
     uptimeMs: () => 30_000,
+    ageMs: () => 20_000,
     identify: (pid) => (pid === 77 ? identity : undefined),
     alive: (one) => one.startTime === '1000' && one.bootId === 'boot',
     signal: () => false,

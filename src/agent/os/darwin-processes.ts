@@ -1,0 +1,74 @@
+import { uptime } from 'node:os'
+import { type Look, look as lookNow } from './exec.ts'
+import { hasPid, type Kill, type Processes, type ProcessIdentity, sendSignal } from './process.ts'
+
+/** How long one look stands for the next: far shorter than it takes macOS to hand out a pid again. */
+const LOOK_VALID_MS = 10_000
+
+export interface DarwinSources {
+  look?: Look
+  kill?: Kill
+  monotonic?: () => number
+  now?: () => number
+}
+
+/**
+ * Asks ps, sysctl and lsof, because macOS has no /proc. A look that fails throws: it says nothing of the process. The
+ * boot is its session UUID, since kern.boottime moves whenever somebody sets the clock.
+ */
+export function darwinProcesses(sources: DarwinSources = {}): Processes {
+  const { look = lookNow, kill = process.kill, monotonic = () => performance.now(), now = Date.now } = sources
+  const seen = new Map<number, { startTime: string; at: number }>()
+  let boot = ''
+  const bootId = () => {
+    boot ||= look('sysctl', ['-n', 'kern.bootsessionuuid']).stdout.trim()
+    if (boot === '') throw new Error('sysctl does not say kern.bootsessionuuid')
+    return boot
+  }
+  const identify = (pid: number): ProcessIdentity | undefined => {
+    if (!Number.isSafeInteger(pid) || pid <= 1) return undefined
+    const startTime = hasPid(pid, kill) ? startOf(look('ps', ['-o', 'stat=,lstart=', '-p', String(pid)])) : undefined
+    if (startTime === undefined) {
+      seen.delete(pid)
+      return undefined
+    }
+    seen.set(pid, { startTime, at: monotonic() })
+    return { pid, startTime, bootId: bootId() }
+  }
+  const startTimeOf = (pid: number): string | undefined => {
+    const last = seen.get(pid)
+    const isFresh = last !== undefined && monotonic() - last.at < LOOK_VALID_MS && hasPid(pid, kill)
+    return isFresh ? last.startTime : identify(pid)?.startTime
+  }
+  const alive = ({ pid, startTime, bootId: of }: ProcessIdentity): boolean =>
+    of === bootId() && startTimeOf(pid) === startTime
+  return {
+    bootId,
+    uptimeMs: () => Math.round(uptime() * 1000),
+    identify,
+    ageMs: ({ startTime }) => now() - Number(startTime) * 1000,
+    alive,
+    signal(point, identity, signal) {
+      seen.delete(identity.pid)
+      return alive(identity) && sendSignal(point, identity.pid, signal, kill)
+    },
+    cwd: (pid) => cwdOf(look('lsof', ['-a', '-p', String(pid), '-d', 'cwd', '-Fn']).stdout),
+  }
+}
+
+/**
+ * Seconds since the epoch from `ps -o stat=,lstart=` in UTC; undefined when there is no such process, or only its
+ * zombie. Throws for an answer that says neither.
+ */
+export function startOf({ code, stdout }: ReturnType<Look>): string | undefined {
+  if (code !== 0 && stdout.trim() === '') return undefined
+  const [, stat = '', lstart] = /^\s*(\S+)\s+(\S.*\S)\s*$/.exec(stdout) ?? []
+  const ms = Date.parse(`${lstart} UTC`)
+  if (Number.isNaN(ms)) throw new Error(`ps says ${JSON.stringify(stdout.slice(0, 100))}`)
+  return stat.startsWith('Z') ? undefined : String(ms / 1000)
+}
+
+/** The directory in the output of `lsof -Fn`; undefined when there is none. */
+export function cwdOf(output: string): string | undefined {
+  return /^n(\/.*)$/m.exec(output)?.[1]
+}
