@@ -1,6 +1,7 @@
 import { Fault } from '../ipc/faults.ts'
 import type { Backend } from './backends/backend.ts'
-import { QEMU, QemuBackend, type QemuDeps } from './backends/qemu/qemu-backend.ts'
+import { QemuBackend, type QemuDeps } from './backends/qemu/qemu-backend.ts'
+import { QEMU } from './backends/qemu/qemu-machines.ts'
 
 /** The hypervisor program the facts look for. */
 export const hypervisorProgram = QEMU

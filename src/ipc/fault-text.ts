@@ -195,6 +195,36 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`What is left of ${vm(p)} could not be removed${why(p)}.`, 'It is stopped.', 'It is tried again by itself.'),
   'vm/exited': (p) =>
     t(`${vm(p)} ended by itself${why(p)}.`, 'Its disk is untouched.', 'It is started again by itself.'),
+  'vm/crash-loop': (p) =>
+    t(
+      `${vm(p)} ended by itself ${or(p['times'], 'three')} times in a row, each soon after its start${why(p)}.`,
+      'It is not started any more; its disk is untouched.',
+      'Look at its console, then start it again or change it.',
+    ),
+  'vm/hung': (p) =>
+    t(
+      `The hypervisor of ${vm(p)} does not answer${why(p)}.`,
+      'Its process lives and is left alone.',
+      'Look at its console; stop it by force when the guest is dead.',
+    ),
+  'vm/panicked': (p) =>
+    t(
+      `The kernel of ${vm(p)} panicked${why(p)}.`,
+      'The guest executes nothing; its disk is untouched.',
+      'Look at its console, then restart it.',
+    ),
+  'vm/io-error': (p) =>
+    t(
+      `${vm(p)} is paused: its host cannot write its disk${why(p)}.`,
+      'Nothing is lost; the guest waits.',
+      'Free some space on its host; it goes on by itself.',
+    ),
+  'vm/resetting': (p) =>
+    t(
+      `${vm(p)} resets itself over and over${why(p)}.`,
+      'It does not get to work.',
+      'Look at its console: most likely its kernel panics at boot.',
+    ),
   'vm/over-capacity': (p) => t(`No room for ${vm(p)}${why(p)}.`, 'It waits.', 'It starts when room is free.'),
   'vm/waiting': (p) => t(`${vm(p)} waits${why(p)}.`, '', ''),
   'vm/record-unreadable': (p) =>
@@ -213,6 +243,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'vmm/failed': (p) =>
     t(`The hypervisor of ${vm(p)} failed${why(p)}.`, 'The VM is not running.', 'Look at its console and log.'),
+  'vmm/machine-gone': (p) =>
+    t(
+      `The hypervisor on ${or(p['host'], 'the host')} no longer offers the machine type ${v(p, 'machine')}, with which ${vm(p)} was made.`,
+      'The VM is not started on other hardware; its disk is untouched.',
+      `Install a QEMU that offers it${p['newest'] ? `; the newest type here is ${v(p, 'newest')}` : ''}.`,
+    ),
   'image/not-found': (p) =>
     t(`There is no image ${or(p['image'], 'of that name')}.`, NOTHING, 'See the names with "eitri image list".'),
   'image/name-taken': (p) => t(`An image named ${v(p, 'image')} is already here.`, NOTHING, 'Choose another name.'),

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { FaultCode } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
 import type { VmLayout } from '../records/layout.ts'
@@ -40,6 +41,21 @@ export interface Booted extends RunningVm {
   machine: string
 }
 
+/** One option of a hypervisor's command line and what it is for: both are written in one place. */
+export interface CommandPart {
+  args: string[]
+  why: string
+}
+
+/** Trouble of a guest whose process lives. Nobody ends it for that. */
+export interface Complaint {
+  code: FaultCode
+  /** More than the code says; '' = nothing. */
+  detail: string
+  /** The guest executes nothing now. */
+  paused: boolean
+}
+
 export interface StopOptions {
   /** How long the guest may take to power itself off, ms. 0 = do not ask it. */
   graceMs: number
@@ -68,8 +84,12 @@ export interface Backend {
   running(vm: VmLayout): Promise<RunningVm | undefined>
   /** Why a VM that should run does not, from the hypervisor's own output. Empty = nothing to add, not "nothing wrong". */
   failureReason(vm: VmLayout): Promise<string>
-  /** Trouble of a running guest that a person should see. Empty = nothing to say. */
-  complaint(vm: VmLayout): string
+  /** True when the guest itself powered off the last time it ended; false or absent = it did not, or nobody knows. */
+  endedCleanly?(vm: VmLayout): boolean
+  /** Trouble of a running guest that a person should see, from memory. Undefined = nothing to say. */
+  complaint(vm: VmLayout): Complaint | undefined
+  /** The command line a boot would use now, program first; starts and writes nothing. Faults as of boot. */
+  command?(request: BootRequest, signal: AbortSignal): Promise<CommandPart[]>
   /** Address a client on the host can reach. Empty = no answer; it never clears a known one. */
   address(vm: VmLayout): Promise<string>
   /** Address on the operator network. Empty = not known yet, never unreachable. */

@@ -3,9 +3,10 @@ import { UNDER_WAY } from '../../ipc/lifecycle.ts'
 import type { RunningVm } from '../backends/backend.ts'
 import type { VmLayout } from '../records/layout.ts'
 import type { VmRecord } from '../records/vm-record.ts'
+import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
 import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
-import { noteExit, restartDelayMs, type VmPlan } from './vm-plan.ts'
-import { rowResult, sentence, type VmResult } from './vm-result.ts'
+import type { VmPlan } from './vm-plan.ts'
+import { complaintPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
 type Because = Extract<VmPlan, { do: 'boot' }>['because']
@@ -22,6 +23,7 @@ export async function bootVm(
   if (because === 'exited') {
     const now = bootTime(deps)
     current = await exited(deps, vm, record)
+    if (isCrashLoop(current)) return askVm(current)
     const row = exitedRow(current, restartDelayMs(current, now))
     if (restartDelayMs(current, now) > 0) return row
     pass.publish(row)
@@ -91,8 +93,8 @@ export async function restVm(
     current = { ...record, lastError: '', lastReason: '', stopRequested, exit }
     await deps.records.save(current)
   }
-  const complaint = power === 'running' ? deps.backend.complaint(vm) : ''
-  return rowResult(current, { power, phase: 'ready', detail: detail || complaint, running })
+  const trouble = power === 'running' ? complaintPart(deps.backend.complaint(vm), record.spec.name) : {}
+  return rowResult(current, { power, phase: 'ready', detail, running, ...trouble })
 }
 
 async function stop(
@@ -112,10 +114,26 @@ async function stop(
 
 async function exited(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {
   if (record.exit) return record
-  const noted = noteExit(record, await deps.backend.failureReason(vm), bootTime(deps))
-  deps.log.warn('vm.exited', { vm: vm.id, crashes: noted.crashes, reason: noted.exit?.reason ?? '' })
+  const reason = await deps.backend.failureReason(vm)
+  const clean = deps.backend.endedCleanly?.(vm) ?? false
+  const noted = noteExit(record, { reason, clean }, bootTime(deps))
+  deps.log.warn('vm.exited', { vm: vm.id, clean, crashes: noted.crashes, reason })
   await deps.records.save(noted)
   return noted
+}
+
+/** It kept ending by itself: a person decides. */
+export function askVm(record: VmRecord): VmResult {
+  const fault = new Fault('vm/crash-loop', 'permanent', {
+    times: String(record.crashes),
+    detail: record.exit?.reason ?? '',
+  })
+  return rowResult(record, {
+    power: 'stopped',
+    phase: 'failed',
+    detail: sentence(fault, record.spec.name),
+    reason: fault.code,
+  })
 }
 
 function exitedRow(record: VmRecord, delayMs: number): VmResult {
@@ -136,8 +154,9 @@ export async function failConverge(deps: PassDeps, vm: VmLayout, record: VmRecor
   const running = await deps.backend.running(vm).catch(() => undefined)
   const power = running ? 'running' : 'stopped'
   if (fault.disposition === 'cancelled') return rowResult(record, { power, phase: 'ready', running })
-  const reason =
-    running || fault.code === 'vm/over-capacity' ? '' : await deps.backend.failureReason(vm).catch(() => '')
+  // Only a hypervisor that was started has said something of this failure.
+  const printed = !running && fault.code === 'vm/start-failed'
+  const reason = printed ? await deps.backend.failureReason(vm).catch(() => '') : ''
   const said = sentence(fault, record.spec.name)
   const lastError = reason === '' || said.includes(reason) ? said : `${said} ${reason}`
   deps.log.warn('vm.converge-failed', { vm: vm.id, code: fault.code, error: fault.message })

@@ -5,7 +5,7 @@ import type { VmRecord } from '../records/vm-record.ts'
 import { bootTime, type PassDeps } from './pass-deps.ts'
 import { counting, elapsedMs, standing } from './quarantine-clock.ts'
 import { exists } from './vm-plan.ts'
-import { goneResult, quarantineResult, rowResult, sentence, type VmResult } from './vm-result.ts'
+import { complaintPart, goneResult, quarantineResult, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
 /** Stamps first, then stops: the compute is free at once, the disk and the address stay until destroyVm. */
@@ -71,9 +71,10 @@ export async function leaveVm(
   return rowResult(record, {
     power: running ? 'running' : 'stopped',
     phase: exists(record) ? 'ready' : 'creating',
-    detail: running ? deps.backend.complaint(vm) : record.lastError,
+    detail: running ? '' : record.lastError,
     reason: running ? '' : record.lastReason,
     running,
+    ...(running ? complaintPart(deps.backend.complaint(vm), record.spec.name) : {}),
     unowned,
     spec: unowned ? record.spec : undefined,
   })

@@ -2,7 +2,8 @@ import { equals } from '@bufbuild/protobuf'
 import { asFault, assertNever } from '../../ipc/faults.ts'
 import { type VmSpec, VmSpecSchema } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { newRecord, type VmRecord } from '../records/vm-record.ts'
-import { bootVm, restartVm, restVm, stopVm } from './converge-vm.ts'
+import { askVm, bootVm, restartVm, restVm, stopVm } from './converge-vm.ts'
+import { forgiven } from './crash-loop.ts'
 import { createVm } from './create-vm.ts'
 import { bootTime, type PassDeps, withAddresses } from './pass-deps.ts'
 import { destroyVm, holdVm, leaveVm, quarantineVm } from './reap-vm.ts'
@@ -76,6 +77,8 @@ async function actOn(
       return await bootVm(deps, vm, record, plan.because, pass)
     case 'restart':
       return await restartVm(deps, vm, record, pass)
+    case 'ask':
+      return askVm(record)
     case 'stop':
       return await stopVm(deps, vm, record, plan.force, pass)
     case 'rest':
@@ -103,8 +106,8 @@ const isUnowned = (wanted: Wanted): boolean => wanted.kind === 'absent' && wante
 async function claim(deps: PassDeps, found: VmRecord | undefined, spec: VmSpec, running: boolean): Promise<VmRecord> {
   let record = found ?? newRecord(spec)
   if (!equals(VmSpecSchema, record.spec, spec))
-    record = { ...record, spec, createAttempts: 0, lastError: '', lastReason: '', crashes: 0, exit: undefined }
-  if (record.quarantine) record = { ...record, quarantine: undefined, stopRequested: true }
+    record = { ...forgiven(record), spec, createAttempts: 0, lastError: '', lastReason: '' }
+  if (record.quarantine) record = { ...forgiven(record), quarantine: undefined, stopRequested: true }
   if (running && exists(record)) record = await withAddresses(deps, deps.layout.vmDir(spec.vmId), record)
   if (found && record !== found) await deps.records.save(record)
   return record

@@ -1,5 +1,6 @@
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { VmRecord } from '../records/vm-record.ts'
+import { isCrashLoop } from './crash-loop.ts'
 import { type BootTime, elapsedMs } from './quarantine-clock.ts'
 
 /** What the last accepted snapshot says of one VM. */
@@ -21,6 +22,8 @@ export type VmPlan =
   | { do: 'create' }
   | { do: 'boot'; because: 'wanted' | 'exited' | 'host-rebooted' }
   | { do: 'restart' }
+  /** It keeps ending by itself: nothing is started until a person asks or changes it. */
+  | { do: 'ask' }
   | { do: 'stop'; force: boolean }
   | { do: 'rest'; power: 'running' | 'stopped'; detail: string }
   | { do: 'quarantine' }
@@ -55,27 +58,9 @@ function planPower(spec: VmSpec, record: VmRecord, running: boolean, now: BootTi
   const restartAsked = spec.restartCount > record.restartCount
   if (running) return restartAsked ? { do: 'restart' } : { do: 'rest', power: 'running', detail: '' }
   if (record.stopRequested || restartAsked) return { do: 'boot', because: 'wanted' }
+  if (isCrashLoop(record)) return { do: 'ask' }
   if (record.bootId === now.bootId) return { do: 'boot', because: 'exited' }
   if (spec.autostart === false)
     return { do: 'rest', power: 'stopped', detail: 'not started again after the host rebooted: autostart is off' }
   return { do: 'boot', because: 'host-rebooted' }
-}
-
-/** A VM that ran this long before it ended is not in a crash loop. */
-const STABLE_MS = 60_000
-const FIRST_BACKOFF_MS = 5_000
-const BACKOFF_CAP_MS = 300_000
-
-/** The record after a VM was found ended with no stop asked; the same object when that end is noted already. */
-export function noteExit(record: VmRecord, reason: string, now: BootTime): VmRecord {
-  if (record.exit) return record
-  const stable = now.uptimeMs - record.startedUptimeMs >= STABLE_MS
-  return { ...record, crashes: stable ? 1 : record.crashes + 1, exit: { uptimeMs: now.uptimeMs, reason } }
-}
-
-/** How long to wait before a VM that ended by itself is started again: at once the first time, then ever longer. */
-export function restartDelayMs(record: VmRecord, now: BootTime): number {
-  if (!record.exit || record.crashes <= 1) return 0
-  const backoff = Math.min(BACKOFF_CAP_MS, FIRST_BACKOFF_MS * 2 ** Math.min(record.crashes - 2, 10))
-  return Math.max(0, record.exit.uptimeMs + backoff - now.uptimeMs)
 }

@@ -1,8 +1,8 @@
 import { faultText } from '../../ipc/fault-text.ts'
-import { type Fault, findFault } from '../../ipc/faults.ts'
+import { Fault, findFault } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { Phase, Power } from '../../ipc/lifecycle.ts'
-import type { RunningVm } from '../backends/backend.ts'
+import type { Complaint, RunningVm } from '../backends/backend.ts'
 import type { VmRecord } from '../records/vm-record.ts'
 
 export interface ProgressPart {
@@ -94,6 +94,17 @@ export function quarantineResult(record: VmRecord, part: Omit<QuarantinePart, 's
 /** A fault in one sentence for people. */
 export const sentence = (fault: Fault, vmName: string): string =>
   faultText(fault.code, { ...fault.params, vm: vmName }).what
+
+/** What a row says of a running guest in trouble; nothing when there is none. */
+export function complaintPart(
+  complaint: Complaint | undefined,
+  vmName: string,
+): Partial<Pick<RowPart, 'power' | 'detail' | 'reason'>> {
+  if (!complaint) return {}
+  const { code, detail, paused } = complaint
+  const said = sentence(new Fault(code, 'transient', { detail }), vmName)
+  return { detail: said, reason: code, ...(paused ? { power: 'paused' } : {}) }
+}
 
 /** True when a fault anywhere inside the error says that trying again is in vain. */
 export const isPermanent = (error: unknown): boolean => findFault(error)?.disposition === 'permanent'

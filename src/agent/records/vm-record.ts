@@ -28,6 +28,8 @@ export interface VmRecord {
   /** Uptime of the host when the VM was last started, in boot `bootId`. */
   startedUptimeMs: number
   /** Ends without a stop request in a row, each soon after a start. */
+  quickEnds: number
+  /** Of those the last in a row that were no power-off by the guest itself. */
   crashes: number
   /** The last such end while nothing started the VM since; its boot is `bootId`. */
   exit: { uptimeMs: number; reason: string } | undefined
@@ -48,6 +50,7 @@ export const newRecord = (spec: VmSpec): VmRecord => ({
   stopRequested: false,
   restartCount: spec.restartCount,
   startedUptimeMs: 0,
+  quickEnds: 0,
   crashes: 0,
   exit: undefined,
   quarantine: undefined,
@@ -67,6 +70,7 @@ const RecordFile = z.object({
   stop_requested: z.boolean(),
   restart_count: z.string().regex(/^\d+$/),
   started_uptime_ms: z.number(),
+  quick_ends: z.number().int().optional(),
   crashes: z.number().int(),
   exit: z.object({ uptime_ms: z.number(), reason: z.string() }).nullable(),
   quarantine: z
@@ -91,6 +95,7 @@ export function encodeRecord(record: VmRecord): string {
     stop_requested: record.stopRequested,
     restart_count: record.restartCount.toString(),
     started_uptime_ms: record.startedUptimeMs,
+    quick_ends: record.quickEnds,
     crashes: record.crashes,
     exit: record.exit ? { uptime_ms: record.exit.uptimeMs, reason: record.exit.reason } : null,
     quarantine: q ? { elapsed_ms: q.elapsedMs, since_uptime_ms: q.sinceUptimeMs ?? null, boot_id: q.bootId } : null,
@@ -115,6 +120,8 @@ export function decodeRecord(text: string): VmRecord {
     stopRequested: file.stop_requested,
     restartCount: BigInt(file.restart_count),
     startedUptimeMs: file.started_uptime_ms,
+    // Records of before counted crashes alone.
+    quickEnds: file.quick_ends ?? file.crashes,
     crashes: file.crashes,
     exit: file.exit ? { uptimeMs: file.exit.uptime_ms, reason: file.exit.reason } : undefined,
     quarantine: q

@@ -4,6 +4,7 @@ import type {
   Booted,
   BootRequest,
   Capabilities,
+  Complaint,
   RunningVm,
   StopOptions,
 } from '../../../src/agent/backends/backend.ts'
@@ -34,7 +35,8 @@ export class FakeBackend implements Backend {
   /** Guests in it do not answer the power button. */
   readonly deaf = new Set<string>()
   reason = ''
-  trouble = ''
+  clean = false
+  trouble: Complaint | undefined
   readonly #failures = new Map<Action, unknown[]>()
   readonly #holds = new Map<Action, Promise<void>>()
   readonly #listeners = new Set<(vmId: string) => void>()
@@ -54,10 +56,11 @@ export class FakeBackend implements Backend {
     }
   }
 
-  /** The guest ends by itself. */
-  crash(vmId: string, reason = ''): void {
+  /** The guest ends by itself; clean = it powered itself off. */
+  crash(vmId: string, reason = '', clean = false): void {
     this.guests.delete(vmId)
     this.reason = reason
+    this.clean = clean
     for (const fn of this.#listeners) fn(vmId)
   }
 
@@ -103,7 +106,10 @@ export class FakeBackend implements Backend {
   async failureReason(): Promise<string> {
     return this.reason
   }
-  complaint(): string {
+  endedCleanly(): boolean {
+    return this.clean
+  }
+  complaint(): Complaint | undefined {
     return this.trouble
   }
   async address(vm: VmLayout): Promise<string> {

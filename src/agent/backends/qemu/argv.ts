@@ -1,4 +1,5 @@
 import type { BootImage } from '../../images/image-cache.ts'
+import type { CommandPart } from '../backend.ts'
 
 export interface QemuMachine {
   vmId: string
@@ -21,48 +22,70 @@ export interface QemuFiles {
   seed: string
 }
 
+const part = (why: string, ...args: string[]): CommandPart => ({ args, why })
+
 /**
- * QEMU's command line. The guest may reboot as it likes: without -no-reboot the process, its console socket and its
- * log stay; a kernel that panics and resets for ever shows as resets, one that loads pvpanic ends the process.
+ * QEMU's options, each with what it is for. The guest may reboot as it likes: without -no-reboot the process, its
+ * console socket and its log stay; a kernel that panics and resets for ever shows as resets.
  */
-export function qemuArgv(vm: QemuMachine, files: QemuFiles): string[] {
+export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
+  const kvm = vm.acceleration === 'kvm'
   return [
-    ['-name', `guest=${vm.vmId}`],
-    ['-uuid', uuidOf(vm.vmId)],
-    ['-nodefaults', '-no-user-config', '-display', 'none'],
-    ['-machine', vm.machine],
-    ['-accel', vm.acceleration === 'kvm' ? 'kvm' : 'tcg,tb-size=32'],
-    ['-cpu', vm.acceleration === 'kvm' ? 'host' : 'max'],
-    ['-smp', String(vm.vcpus)],
-    ['-m', String(vm.memMb)],
-    ['-rtc', 'base=utc'],
-    ['-pidfile', files.pidfile],
-    ['-chardev', `socket,id=qmp,path=${files.qmpSocketName},server=on,wait=off`],
-    ['-mon', 'chardev=qmp,mode=control'],
-    [
+    part('names the VM in process lists', '-name', `guest=${vm.vmId}`),
+    part('the VM id as the machine id the guest sees', '-uuid', uuidOf(vm.vmId)),
+    part('only the devices named here', '-nodefaults'),
+    part('no configuration of this host changes it', '-no-user-config'),
+    part('no window; the serial console is the screen', '-display', 'none'),
+    part('machine type, pinned at the first boot so that the guest keeps its hardware', '-machine', vm.machine),
+    part(
+      kvm ? 'runs the guest on the CPU itself' : 'emulates the CPU: slow; 32 MiB of translated code',
+      '-accel',
+      kvm ? 'kvm' : 'tcg,tb-size=32',
+    ),
+    part(kvm ? 'the CPU of this host' : 'all that emulation offers', '-cpu', kvm ? 'host' : 'max'),
+    part('vCPUs', '-smp', String(vm.vcpus)),
+    part('memory, MiB', '-m', String(vm.memMb)),
+    part('a hardware clock in UTC that goes on while the guest is paused', '-rtc', 'base=utc'),
+    part('a guest whose kernel panicked ends, with that as its reason', '-action', 'panic=shutdown'),
+    part('where the agent finds the process again', '-pidfile', files.pidfile),
+    part('the control socket of the agent', '-chardev', `socket,id=qmp,path=${files.qmpSocketName},server=on,wait=off`),
+    part('QMP on that socket', '-mon', 'chardev=qmp,mode=control'),
+    part(
+      'the serial console: a socket to type into, and a log of all the guest wrote',
       '-chardev',
       `socket,id=serial0,path=${files.serialSocketName},server=on,wait=off,logfile=${files.serialLog},logappend=on`,
-    ],
-    ['-serial', 'chardev:serial0'],
-    ['-device', 'pvpanic-pci'],
-    ['-device', 'virtio-rng-pci'],
-    ['-netdev', 'user,id=net0'],
-    ['-device', `virtio-net-pci,netdev=net0,mac=${vm.mac},romfile=`],
-    ['-drive', `if=none,id=vda,file=${files.disk},format=qcow2,discard=unmap`],
-    ['-device', 'virtio-blk-pci,drive=vda,bootindex=1'],
-    ['-drive', `if=none,id=vdb,file=${files.seed},format=raw,readonly=on`],
-    ['-device', 'virtio-blk-pci,drive=vdb'],
-    vm.image.kind === 'kernel'
-      ? ['-kernel', vm.image.kernel, '-initrd', vm.image.initrd, '-append', vm.image.cmdline]
-      : [],
-  ].flat()
+    ),
+    part('first serial port of the guest', '-serial', 'chardev:serial0'),
+    part('how the guest tells of a kernel panic', '-device', 'pvpanic-pci'),
+    part('random numbers of the host for the guest', '-device', 'virtio-rng-pci'),
+    part('network by user-mode translation: needs no rights, reaches out', '-netdev', 'user,id=net0'),
+    part(
+      'network card; its address comes from the VM id; no boot from the network',
+      '-device',
+      `virtio-net-pci,netdev=net0,mac=${vm.mac},romfile=`,
+    ),
+    part(
+      'the disk; what the guest discards is freed; a full host pauses the guest',
+      '-drive',
+      `if=none,id=vda,file=${files.disk},format=qcow2,discard=unmap,werror=enospc`,
+    ),
+    part('that disk as /dev/vda, first to boot from', '-device', 'virtio-blk-pci,drive=vda,bootindex=1'),
+    part(
+      'the seed for cloud-init: name, keys, user-data',
+      '-drive',
+      `if=none,id=vdb,file=${files.seed},format=raw,readonly=on`,
+    ),
+    part('the seed as /dev/vdb', '-device', 'virtio-blk-pci,drive=vdb'),
+    ...(vm.image.kind === 'kernel'
+      ? [
+          part("the image's kernel, booted directly", '-kernel', vm.image.kernel),
+          part("the image's first root", '-initrd', vm.image.initrd),
+          part("the image's kernel command line", '-append', vm.image.cmdline),
+        ]
+      : []),
+  ]
 }
 
 /** The VM id as the guest's DMI UUID. */
 export const uuidOf = (id: string): string =>
   [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20)].join('-')
-
-/** The versioned name behind "q35" in the output of `-machine help`; undefined when it offers none. */
-export function resolveMachine(help: string): string | undefined {
-  return /^(\S+)\s.*\(alias of q35\)/m.exec(help)?.[1] ?? /^q35\s.*\(alias of (\S+)\)/m.exec(help)?.[1]
-}

@@ -3,23 +3,34 @@ import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { MiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import { macOf } from '../../network/mac.ts'
 import type { Detach, Run } from '../../os/exec.ts'
-import { isAbsent, readTail } from '../../os/files.ts'
+import { freeBytes, isAbsent, readTail } from '../../os/files.ts'
 import type { Processes } from '../../os/process.ts'
 import { connectUnix } from '../../os/unix-socket.ts'
 import type { VmLayout } from '../../records/layout.ts'
-import type { Backend, Booted, BootRequest, Capabilities, RunningVm, SerialPump, StopOptions } from '../backend.ts'
+import type {
+  Backend,
+  Booted,
+  BootRequest,
+  Capabilities,
+  CommandPart,
+  Complaint,
+  RunningVm,
+  SerialPump,
+  StopOptions,
+} from '../backend.ts'
 import { isGone, killProcess } from '../end-process.ts'
 import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
-import { qemuArgv, resolveMachine } from './argv.ts'
+import { qemuOptions } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
+import { type Ending, isClean } from './qemu-ending.ts'
+import { missingProgram, QEMU, QemuMachines } from './qemu-machines.ts'
 import { QemuMonitor } from './qemu-monitor.ts'
 import { stopQemu } from './qemu-stop.ts'
-
-export const QEMU = 'qemu-system-x86_64'
 
 const POLL_MS = 50
 /** A started QEMU answers on its monitor within this, busy host included. */
@@ -28,6 +39,10 @@ const CONNECT_MS = 5_000
 /** A process whose monitor closed is gone within this. */
 const ENDING_MS = 5_000
 const LOG_TAIL_BYTES = 16 * 1024
+/** A process that ended has its last words read within this. */
+const LAST_WORDS_MS = 1_000
+/** A guest paused by a full disk goes on once this much is free. */
+const CONTINUE_FREE_BYTES = 256 * MiB
 
 export interface QemuDeps {
   run: Run
@@ -40,8 +55,10 @@ export interface QemuDeps {
   acceleration(signal: AbortSignal): Promise<'kvm' | 'tcg' | ''>
 }
 
-const missing = (program: string, cause: unknown) =>
-  new Fault('vmm/missing', 'permanent', { detail: `${program} is not installed` }, { cause })
+interface Chosen {
+  acceleration: 'kvm' | 'tcg'
+  machine: string
+}
 
 /** QEMU as a detached process per VM, told apart by pid, start time and boot; nothing of it lives in the agent. */
 export class QemuBackend implements Backend {
@@ -58,15 +75,16 @@ export class QemuBackend implements Backend {
   readonly #deps: QemuDeps
   readonly #monitors = new Map<string, QemuMonitor>()
   readonly #listeners = new Set<(vmId: string) => void>()
-  #machine: string | undefined
+  readonly #machines: QemuMachines
   #hasImageTool = false
 
   constructor(deps: QemuDeps) {
     this.#deps = deps
+    this.#machines = new QemuMachines(deps.run)
   }
 
   async preflight(signal: AbortSignal): Promise<void> {
-    await this.#newestMachine(signal)
+    await this.#machines.newest(signal)
     if (!this.#hasImageTool) await this.#lookForImageTool(signal)
     await this.#acceleration(signal)
   }
@@ -75,15 +93,19 @@ export class QemuBackend implements Backend {
     await createDisk(this.#deps.run, image, vm.disk, spec.diskGb, signal)
   }
 
-  async boot({ vm, spec, image, machine }: BootRequest, signal: AbortSignal): Promise<Booted> {
+  async boot(request: BootRequest, signal: AbortSignal): Promise<Booted> {
+    const { vm } = request
     const found = await this.#find(vm)
-    if (found) return { ...found, machine: found.machine || machine }
-    const acceleration = await this.#acceleration(signal)
-    const pinned = machine || (await this.#newestMachine(signal))
-    const process = await this.#spawn(vm, spec, image, { acceleration, machine: pinned })
+    if (found) return { ...found, machine: found.machine || request.machine }
+    const chosen = await this.#choose(request, signal)
+    const process = await this.#spawn(vm, await this.#command(request, chosen), chosen)
     await this.#untilAnswers(vm, process, signal)
     this.#pump(vm)
-    return { ...process, machine: pinned }
+    return { ...process, machine: chosen.machine }
+  }
+
+  async command(request: BootRequest, signal: AbortSignal): Promise<CommandPart[]> {
+    return this.#command(request, await this.#choose(request, signal))
   }
 
   async shutdown(vm: VmLayout, options: StopOptions, signal: AbortSignal): Promise<void> {
@@ -103,20 +125,24 @@ export class QemuBackend implements Backend {
   async running(vm: VmLayout): Promise<RunningVm | undefined> {
     const process = await this.#find(vm)
     if (!process) return undefined
-    this.#monitor(vm, process)
-      .attach()
-      .catch(() => {})
+    void this.#monitor(vm, process).look(async () => (await freeBytes(vm.dir)) >= CONTINUE_FREE_BYTES)
     this.#pump(vm)
     return { acceleration: process.acceleration, startedAt: process.startedAt }
   }
 
   async failureReason(vm: VmLayout): Promise<string> {
+    const ending = await this.#ending(vm)
+    if (ending && ending.reason !== 'host-error') return ending.words
     const log = failureReasonOf((await readTail(vm.hypervisorLog, LOG_TAIL_BYTES)).toString('utf8'))
-    return log || (this.#monitors.get(vm.id)?.ending ?? '')
+    return log || (ending?.words ?? '')
   }
 
-  complaint(vm: VmLayout): string {
-    return this.#monitors.get(vm.id)?.complaint(this.#deps.clock.monotonic()) ?? ''
+  endedCleanly(vm: VmLayout): boolean {
+    return isClean(this.#monitors.get(vm.id)?.ending)
+  }
+
+  complaint(vm: VmLayout): Complaint | undefined {
+    return this.#monitors.get(vm.id)?.complaint(this.#deps.clock.monotonic())
   }
 
   /** User-mode networking: the guest is 10.0.2.15 in a network of its own that nothing on the host can reach. */
@@ -141,27 +167,12 @@ export class QemuBackend implements Backend {
       await this.#deps.run('vmm.ask-tool', 'qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
       this.#hasImageTool = true
     } catch (error) {
-      throw isAbsent(error) ? missing('qemu-img', error) : error
+      throw isAbsent(error) ? missingProgram('qemu-img', error) : error
     }
   }
 
   #find(vm: VmLayout): Promise<VmmProcess | undefined> {
     return findProcess(vm, this.#deps.processes, this.#deps.clock.now)
-  }
-
-  async #newestMachine(signal: AbortSignal): Promise<string> {
-    if (this.#machine !== undefined) return this.#machine
-    try {
-      const options = { signal, timeoutMs: 10_000 }
-      const { stdout, stderr } = await this.#deps.run('vmm.ask-machines', QEMU, ['-machine', 'help'], options)
-      const machine = resolveMachine(stdout)
-      if (machine === undefined)
-        throw new Fault('vmm/failed', 'permanent', { detail: stderr.trim().slice(0, 300) || 'QEMU offers no q35' })
-      this.#machine = machine
-      return machine
-    } catch (error) {
-      throw isAbsent(error) ? missing(QEMU, error) : error
-    }
   }
 
   async #acceleration(signal: AbortSignal): Promise<'kvm' | 'tcg'> {
@@ -170,14 +181,16 @@ export class QemuBackend implements Backend {
     return acceleration
   }
 
-  async #spawn(
-    vm: VmLayout,
-    spec: VmSpec,
-    image: BootImage,
-    { acceleration, machine }: { acceleration: 'kvm' | 'tcg'; machine: string },
-  ): Promise<VmmProcess> {
-    const argv = qemuArgv(
-      { vmId: vm.id, machine, acceleration, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image },
+  /** What a boot decides anew each time. */
+  async #choose({ machine }: BootRequest, signal: AbortSignal): Promise<Chosen> {
+    const acceleration = await this.#acceleration(signal)
+    const kept = machine === '' ? this.#machines.newest(signal) : this.#machines.pinned(machine, signal)
+    return { acceleration, machine: await kept }
+  }
+
+  #command({ vm, spec, image }: BootRequest, chosen: Chosen): CommandPart[] {
+    const options = qemuOptions(
+      { vmId: vm.id, ...chosen, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image },
       {
         pidfile: basename(vm.pidfile),
         qmpSocketName: vm.qmpSocketName,
@@ -187,11 +200,16 @@ export class QemuBackend implements Backend {
         seed: basename(vm.seed),
       },
     )
+    return [{ args: [QEMU], why: 'the hypervisor, started in the directory of the VM' }, ...options]
+  }
+
+  async #spawn(vm: VmLayout, command: CommandPart[], { acceleration, machine }: Chosen): Promise<VmmProcess> {
+    const argv = command.slice(1).flatMap(({ args }) => args)
     await forgetProcess(vm)
     this.#forgetMonitor(vm.id)
     const place = { cwd: vm.dir, logFile: vm.hypervisorLog }
     const pid = await this.#deps.detach('vmm.spawn', QEMU, argv, place).catch((error) => {
-      throw isAbsent(error) ? missing(QEMU, error) : error
+      throw isAbsent(error) ? missingProgram(QEMU, error) : error
     })
     const identity = this.#deps.processes.identify(pid)
     if (!identity) throw await this.#startFailed(vm)
@@ -232,15 +250,29 @@ export class QemuBackend implements Backend {
       pid: process.identity.pid,
       clock: this.#deps.clock,
       connect: () => connectUnix(vm.dir, vm.qmpSocketName, CONNECT_MS),
-      onClosed: () => void this.#monitorClosed(vm, process),
+      onClosed: (broken) => void this.#monitorClosed(vm, process, broken),
     })
     this.#monitors.set(vm.id, monitor)
     return monitor
   }
 
-  async #monitorClosed(vm: VmLayout, process: VmmProcess): Promise<void> {
-    if (!(await isGone(this.#deps, process.identity, ENDING_MS))) return
-    for (const fn of this.#listeners) fn(vm.id)
+  /** Its process ended, which is told; or lives, and its monitor is opened anew. */
+  async #monitorClosed(vm: VmLayout, process: VmmProcess, broken: string): Promise<void> {
+    if (broken !== '') this.#deps.log.warn('vm.monitor-broken', { vm: vm.id, broken })
+    if (await isGone(this.#deps, process.identity, ENDING_MS)) {
+      for (const fn of this.#listeners) fn(vm.id)
+      return
+    }
+    const monitor = this.#monitors.get(vm.id)
+    if (monitor?.pid === process.identity.pid) await monitor.attach().catch(() => {})
+  }
+
+  async #ending(vm: VmLayout): Promise<Ending | undefined> {
+    const monitor = this.#monitors.get(vm.id)
+    const late = new AbortController()
+    await Promise.race([monitor?.drained(), this.#deps.clock.sleep(LAST_WORDS_MS, late.signal).catch(() => {})])
+    late.abort()
+    return monitor?.ending
   }
 
   #pump(vm: VmLayout): void {

@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../ipc/base/clock.ts'
-import { QmpClient, type QmpEvent } from './qmp-client.ts'
+import { printable } from '../../../ipc/fault-text.ts'
+import type { Complaint } from '../backend.ts'
+import { type Ending, endingOf } from './qemu-ending.ts'
+import { QmpClient, type QmpDeadlines, type QmpEvent } from './qmp-client.ts'
 
 /** A guest that resets itself this often within the window is in trouble: most likely a kernel that panics at boot. */
 const RESET_LIMIT = 5
 const RESET_WINDOW_MS = 120_000
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  'guest-shutdown': 'the guest powered itself off',
-  'guest-panic': 'the kernel of the guest panicked',
-  'host-signal': 'its process was told to end',
-}
+/** A QEMU whose process lives and that says nothing for this long is hung. */
+export const HUNG_MS = 20_000
 
 export interface MonitorOptions {
   vmId: string
   pid: number
   clock: Clock
   connect(): Promise<Socket>
-  /** The monitor went away without close(): the process ended, or soon will. */
-  onClosed(): void
+  /** The monitor went away without close(): the process ended or soon will, or what it said broke the protocol. */
+  onClosed(broken: string): void
+  deadlines?: QmpDeadlines
 }
 
 /** One QEMU's monitor kept open, and what its events told. */
@@ -27,11 +27,16 @@ export class QemuMonitor {
   readonly pid: number
   readonly #options: MonitorOptions
   #client: Promise<QmpClient> | undefined
+  #looking: Promise<void> | undefined
   #resets: number[] = []
-  #unanswered = false
+  /** QEMU's run state; '' = not known. */
+  #state = ''
+  #ioError = ''
+  /** Since when something was asked and nothing heard, monotonic ms. */
+  #silentSince: number | undefined
   #closed = false
-  /** How the process said it ended; '' = it has not, or nobody heard it. */
-  ending = ''
+  /** How the process said it ends; undefined = it does not, or nobody heard it. */
+  ending: Ending | undefined
 
   constructor(options: MonitorOptions) {
     this.#options = options
@@ -45,23 +50,55 @@ export class QemuMonitor {
     return await this.#client
   }
 
-  /** Presses the guest's power button; a paused guest is let run, else it would never notice. */
-  async powerButton(): Promise<void> {
+  /**
+   * Asks how the guest is, and lets one that a full disk paused go on once there is room. Never rejects, never has two
+   * questions on the way: a QEMU that is hung collects none.
+   */
+  async look(hasRoom: () => Promise<boolean>): Promise<void> {
+    this.#looking ??= this.#look(hasRoom)
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined
+      })
+    await this.#looking
+  }
+
+  /** Presses the guest's power button; a paused guest is let run, else it would never notice. False = it is dead. */
+  async powerButton(): Promise<boolean> {
     const client = await this.attach()
-    const { status } = (await client.execute('query-status')) as { status?: string }
-    if (status === 'paused') await client.execute('cont')
+    await this.#readState(client)
+    if (this.#state === 'guest-panicked' || this.#state === 'internal-error') return false
+    if (this.#state === 'paused' || this.#state === 'io-error') await client.execute('cont')
     await client.execute('system_powerdown')
+    return true
   }
 
+  /** Resolves once QEMU took it: with its answer, or with the end of its monitor in place of one. */
   async quit(): Promise<void> {
-    await (await this.attach()).execute('quit')
+    const client = await this.attach()
+    await Promise.race([client.execute('quit'), client.closed])
   }
 
-  /** `now` in monotonic ms. Empty = nothing to say. */
-  complaint(now: number): string {
-    if (this.#unanswered) return 'QEMU does not answer on its monitor'
-    const recent = this.#resets.filter((at) => at > now - RESET_WINDOW_MS)
-    return recent.length >= RESET_LIMIT ? `the guest reset itself ${recent.length} times within 2 minutes` : ''
+  /** Undefined = nothing to say; `now` in monotonic ms. */
+  complaint(now: number): Complaint | undefined {
+    if (this.#silentSince !== undefined && now - this.#silentSince >= HUNG_MS)
+      return { code: 'vm/hung', detail: '', paused: false }
+    if (this.#state === 'guest-panicked') return { code: 'vm/panicked', detail: '', paused: true }
+    if (this.#state === 'internal-error')
+      return { code: 'vmm/failed', detail: 'an internal error of the hypervisor stopped the guest', paused: true }
+    if (this.#state === 'io-error') return { code: 'vm/io-error', detail: this.#ioError, paused: true }
+    const resets = this.#resets.filter((at) => at > now - RESET_WINDOW_MS).length
+    return resets < RESET_LIMIT
+      ? undefined
+      : { code: 'vm/resetting', detail: `${resets} times within 2 minutes`, paused: false }
+  }
+
+  /** Resolves when all the process said is read, which its end makes certain. */
+  async drained(): Promise<void> {
+    await this.#client?.then(
+      (client) => client.closed,
+      () => {},
+    )
   }
 
   close(): void {
@@ -70,26 +107,77 @@ export class QemuMonitor {
   }
 
   async #connect(): Promise<QmpClient> {
+    const { connect, onClosed, deadlines } = this.#options
+    this.#asked()
     try {
-      const client = await QmpClient.open(await this.#options.connect(), (event) => this.#take(event))
-      this.#unanswered = false
-      if (this.#closed) client.close()
-      void client.closed.then(() => {
+      const listener = { event: (event: QmpEvent) => this.#take(event), heard: () => this.#heard() }
+      const client = await QmpClient.open(await connect(), listener, deadlines)
+      void client.closed.then((broken) => {
         this.#client = undefined
-        if (!this.#closed) this.#options.onClosed()
+        if (!this.#closed) onClosed(broken)
       })
+      if (this.#closed) client.close()
+      else await this.#readState(client).catch(() => {})
       return client
     } catch (error) {
       this.#client = undefined
-      this.#unanswered = true
       throw error
     }
   }
 
-  #take({ event, data }: QmpEvent): void {
-    if (event === 'SHUTDOWN') this.ending = ENDINGS[String(data['reason'])] ?? ''
-    else if (event === 'GUEST_PANICKED') this.ending = ENDINGS['guest-panic']!
-    else if (event === 'RESET' && data['guest'] === true)
-      this.#resets = [...this.#resets.slice(-RESET_LIMIT * 4), this.#options.clock.monotonic()]
+  async #look(hasRoom: () => Promise<boolean>): Promise<void> {
+    this.#asked()
+    const client = await this.attach()
+    if (client.owed) return
+    await this.#readState(client)
+    if (this.#state !== 'io-error' || !(await hasRoom())) return
+    await client.execute('cont')
+    await this.#readState(client)
+  }
+
+  async #readState(client: QmpClient): Promise<void> {
+    this.#asked()
+    const { status } = (await client.execute('query-status')) as { status?: unknown }
+    if (typeof status === 'string') this.#state = status
+  }
+
+  #asked(): void {
+    this.#silentSince ??= this.#options.clock.monotonic()
+  }
+
+  #heard(): void {
+    this.#silentSince = undefined
+  }
+
+  #take(event: QmpEvent): void {
+    // The first end told is the cause; a quit that follows a power-off is not.
+    this.ending ??= endingOf(event)
+    const { data } = event
+    switch (event.event) {
+      case 'GUEST_PANICKED':
+        this.#state = 'guest-panicked'
+        break
+      case 'BLOCK_IO_ERROR':
+        if (data['action'] !== 'stop') break
+        this.#state = 'io-error'
+        this.#ioError = data['nospace'] === true ? 'no space left' : printable(String(data['reason'] ?? ''))
+        break
+      case 'STOP':
+        if (this.#state === 'running' || this.#state === '') this.#state = 'paused'
+        break
+      case 'RESUME':
+        this.#state = 'running'
+        break
+      case 'RESET':
+        this.#reset(data['guest'] === true)
+        break
+    }
+  }
+
+  /** A reset by the host, as at the start, says nothing of the guest. */
+  #reset(byGuest: boolean): void {
+    this.ending = undefined
+    if (this.#state === 'guest-panicked') this.#state = 'running'
+    if (byGuest) this.#resets = [...this.#resets.slice(-RESET_LIMIT * 4), this.#options.clock.monotonic()]
   }
 }

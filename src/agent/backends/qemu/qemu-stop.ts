@@ -25,7 +25,7 @@ export async function stopQemu(
   await killProcess(deps, process)
 }
 
-/** True once the guest powered itself off. */
+/** True once the guest powered itself off; false when it did not, or is dead and cannot. */
 async function askGuest(
   deps: StopDeps,
   process: ProcessIdentity,
@@ -37,7 +37,7 @@ async function askGuest(
   const deadline = clock.monotonic() + graceMs
   while (clock.monotonic() < deadline && !hurry.aborted) {
     try {
-      await monitor.powerButton()
+      if (!(await monitor.powerButton())) return false
     } catch (error) {
       log.warn('vm.power-button-failed', { vm: monitor.vmId, error: asFault(error).message })
     }

@@ -188,9 +188,38 @@ describe('converging an existing VM', () => {
   it('a running guest in trouble stays running and says so', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
-    rig.backend.trouble = 'the guest reset itself 6 times within 2 minutes'
+    rig.backend.trouble = { code: 'vm/resetting', detail: '6 times within 2 minutes', paused: false }
     await rig.tick()
-    expect(rig.brief()).toBe('running/ready/the guest reset itself 6 times within 2 minutes')
+    expect(rig.brief()).toBe('running/ready/web resets itself over and over (6 times within 2 minutes).')
+    expect(rig.row()?.reason).toBe('vm/resetting')
+    rig.backend.trouble = undefined
+    await rig.tick()
+    expect(rig.row()).toMatchObject({ power: 'running', reason: '', detail: '' })
+  })
+
+  it('a guest its disk holds up is paused, not failed, and nothing ends it', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.trouble = { code: 'vm/io-error', detail: 'no space left', paused: true }
+    await rig.tick(3)
+    expect(rig.row()).toMatchObject({ power: 'paused', phase: 'ready', reason: 'vm/io-error' })
+    expect(rig.row()?.detail).toBe('web is paused: its host cannot write its disk (no space left).')
+    expect(rig.backend.calls.filter((c) => /shutdown|destroy/.test(c))).toEqual([])
+  })
+
+  it('a machine type that is gone is named at every try, and the VM starts once it is back', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rig.backend.reason = 'what an earlier run printed'
+    rig.backend.fail('boot', new Fault('vmm/machine-gone', 'permanent', { machine: 'pc-q35-7.2' }), 2)
+    await rig.want(aVm())
+    await rig.tick()
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vmm/machine-gone' })
+    expect(rig.row()?.detail).toContain('machine type pc-q35-7.2')
+    expect(rig.row()?.detail).not.toContain('an earlier run')
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
   })
 
   it('SEED-17: converging never builds a seed or a disk again', async () => {

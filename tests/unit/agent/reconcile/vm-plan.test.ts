@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { noteExit, planVm, restartDelayMs, type Wanted } from '../../../../src/agent/reconcile/vm-plan.ts'
+import { planVm, type Wanted } from '../../../../src/agent/reconcile/vm-plan.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
 import { aVm } from './rig.ts'
 
@@ -9,6 +9,8 @@ const live = (change = {}): Wanted => ({ kind: 'live', spec: aVm(change) })
 const tombstone = (graceMs: number): Wanted => ({ kind: 'tombstone', spec: aVm(), graceMs })
 const whole = (change: Partial<VmRecord> = {}): VmRecord => ({ ...newRecord(aVm()), bootId: 'boot-2', ...change })
 const quarantine = { elapsedMs: 0, sinceUptimeMs: 0, bootId: 'boot-2' }
+
+const loop = { crashes: 3, exit: { uptimeMs: 1, reason: '' } }
 
 describe('the plan for one VM', () => {
   it.each([
@@ -54,6 +56,9 @@ describe('the plan for one VM', () => {
       { do: 'boot', because: 'wanted' },
     ],
     ['RECN-16: down without one: it ended', live(), whole(), false, { do: 'boot', because: 'exited' }],
+    ['ended three times in a row: a person is asked', live(), whole(loop), false, { do: 'ask' }],
+    ['and a reboot of the host answers nothing', live(), whole({ ...loop, bootId: 'boot-1' }), false, { do: 'ask' }],
+    ['a start asked for does', live({ restartCount: 1n }), whole(loop), false, { do: 'boot', because: 'wanted' }],
     [
       'RECN-16: another boot of the host: lost to it',
       live(),
@@ -124,29 +129,5 @@ describe('the plan for one VM', () => {
         if (plan.do === 'destroy') expect(wanted.kind).toBe('tombstone')
       }),
     )
-  })
-})
-
-describe('a VM that ends by itself', () => {
-  const at = (uptimeMs: number) => ({ bootId: 'boot-2', uptimeMs })
-
-  it('is started again at once the first time, then after 5, 10, 20 s and at most 5 minutes', () => {
-    const delays: number[] = []
-    let record = whole({ startedUptimeMs: 0 })
-    for (let i = 0; i < 9; i++) {
-      record = noteExit({ ...record, exit: undefined }, '', at(1_000))
-      delays.push(restartDelayMs(record, at(1_000)) / 1000)
-    }
-    expect(delays).toEqual([0, 5, 10, 20, 40, 80, 160, 300, 300])
-  })
-
-  it('counts anew once it ran a minute', () => {
-    const record = noteExit(whole({ crashes: 7, startedUptimeMs: 0 }), '', at(60_000))
-    expect(record.crashes).toBe(1)
-  })
-
-  it('is counted once however often it is looked at', () => {
-    const record = noteExit(whole(), 'why', at(1))
-    expect(noteExit(record, 'other', at(2))).toBe(record)
   })
 })

@@ -1,16 +1,15 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { qemuArgv, resolveMachine, uuidOf } from '../../../../../src/agent/backends/qemu/argv.ts'
+import { qemuOptions, uuidOf } from '../../../../../src/agent/backends/qemu/argv.ts'
 import { failureReasonOf } from '../../../../../src/agent/backends/qemu/failure-reason.ts'
 import { diskArgv } from '../../../../../src/agent/backends/qemu/qemu-disk.ts'
-import { QmpClient, type QmpEvent } from '../../../../../src/agent/backends/qemu/qmp-client.ts'
+import { QemuMachines, resolveMachine } from '../../../../../src/agent/backends/qemu/qemu-machines.ts'
 import { findProcess, noteProcess } from '../../../../../src/agent/backends/vmm-process.ts'
 import { macOf } from '../../../../../src/agent/network/mac.ts'
+import type { Run } from '../../../../../src/agent/os/exec.ts'
 import type { Processes, ProcessIdentity } from '../../../../../src/agent/os/process.ts'
-import { connectUnix } from '../../../../../src/agent/os/unix-socket.ts'
 import { agentLayout } from '../../../../../src/agent/records/layout.ts'
 
 const ID = '0123456789abcdef0123456789abcdef'
@@ -36,7 +35,8 @@ const machine = (change = {}) => ({
 })
 
 describe("QEMU's command line", () => {
-  const argv = (change = {}) => qemuArgv(machine(change), files)
+  const options = (change = {}) => qemuOptions(machine(change), files)
+  const argv = (change = {}) => options(change).flatMap(({ args }) => args)
   const flagValue = (args: string[], flag: string) => args[args.indexOf(flag) + 1]
 
   it('names a versioned machine and nothing QEMU would choose by itself', () => {
@@ -55,7 +55,7 @@ describe("QEMU's command line", () => {
   it('CH-05: the root disk is the first drive, the seed a read-only second', () => {
     const drives = argv().filter((arg) => arg.startsWith('if=none'))
     expect(drives).toEqual([
-      'if=none,id=vda,file=disk.qcow2,format=qcow2,discard=unmap',
+      'if=none,id=vda,file=disk.qcow2,format=qcow2,discard=unmap,werror=enospc',
       'if=none,id=vdb,file=seed.iso,format=raw,readonly=on',
     ])
   })
@@ -71,6 +71,13 @@ describe("QEMU's command line", () => {
     expect(flagValue(args, '-append')).toBe('console=ttyS0 panic=1')
     expect(args).not.toContain('-no-reboot')
     expect(argv()).not.toContain('-kernel')
+  })
+
+  it('says of every option what it is for', () => {
+    for (const { args, why } of options({ image: kernel })) {
+      expect(args[0]).toMatch(/^-/)
+      expect(why.length).toBeGreaterThan(3)
+    }
   })
 
   it('pins the machine behind the alias', () => {
@@ -93,17 +100,98 @@ describe("QEMU's command line", () => {
   })
 })
 
+describe('the machine types of the installed QEMU', () => {
+  const helpOf = (version: string) =>
+    `Supported machines are:\npc-q35-${version} x (alias of q35)\nq35 Standard PC (alias of pc-q35-${version})\n`
+  /** A QEMU whose `-machine help` says the next of these each time, the last for ever. */
+  const machines = (...versions: string[]) => {
+    let asked = 0
+    const run: Run = async () => {
+      const version = versions[Math.min(asked++, versions.length - 1)]!
+      return { code: 0, stdout: helpOf(version), stderr: '', timedOut: false }
+    }
+    return { types: new QemuMachines(run), asked: () => asked }
+  }
+  const { signal } = new AbortController()
+
+  it('are asked for once while they hold what is needed', async () => {
+    const { types, asked } = machines('7.2')
+    expect(await types.newest(signal)).toBe('pc-q35-7.2')
+    expect(await types.pinned('pc-q35-7.2', signal)).toBe('pc-q35-7.2')
+    expect(asked()).toBe(1)
+  })
+
+  it('a pinned one that is gone is a permanent fault that names it and the newest', async () => {
+    const { types } = machines('10.0')
+    await expect(types.pinned('pc-q35-2.1', signal)).rejects.toMatchObject({
+      code: 'vmm/machine-gone',
+      disposition: 'permanent',
+      params: { machine: 'pc-q35-2.1', newest: 'pc-q35-10.0' },
+    })
+  })
+
+  it('a QEMU put in place since is asked again before a type counts as gone', async () => {
+    const { types, asked } = machines('7.2', '10.0')
+    await types.newest(signal)
+    expect(await types.pinned('pc-q35-10.0', signal)).toBe('pc-q35-10.0')
+    expect(asked()).toBe(2)
+  })
+})
+
+const option = '-drive if=none,id=vda,file=disk.qcow2'
 it.each([
   [
     'the complaint without the name of QEMU',
-    'qemu-system-x86_64: -drive x: Could not open\n',
-    '-drive x: Could not open',
+    'qemu-system-x86_64: -device x: not a device\n',
+    '-device x: not a device',
   ],
   ['nothing for warnings alone', 'qemu-system-x86_64: warning: no AVX\n', ''],
   ['nothing for a told end', 'qemu-system-x86_64: terminating on signal 15 from pid 7\n', ''],
   ['nothing for nothing', '', ''],
-])('CH-04: the reason of a failure is %s', (_why, log, reason) => {
+  [
+    'the complaint, not the hint behind it',
+    'qemu-system-x86_64: unsupported machine type\nUse -machine help to list supported machines\n',
+    'this QEMU does not know the machine type: unsupported machine type',
+  ],
+  [
+    'what is understood before what is not',
+    `qemu-system-x86_64: ${option}: Failed to get "write" lock\nIs another process using the image [disk.qcow2]?\n`,
+    `another process uses its disk: ${option}: Failed to get "write" lock`,
+  ],
+  [
+    'a full disk named as such',
+    'qemu-system-x86_64: could not write pidfile: No space left on device\n',
+    'the disk of the host is full: could not write pidfile: No space left on device',
+  ],
+  [
+    'too little memory named as such',
+    "qemu-system-x86_64: cannot set up guest memory 'pc.ram': Cannot allocate memory\n",
+    "the host has not enough free memory: cannot set up guest memory 'pc.ram': Cannot allocate memory",
+  ],
+  [
+    'a port in use named as such',
+    "qemu-system-x86_64: -netdev user: Could not set up host forwarding rule 'tcp::1-:2'\n",
+    "a port or socket it needs is in use: -netdev user: Could not set up host forwarding rule 'tcp::1-:2'",
+  ],
+  [
+    'a refused permission before the file it was refused for',
+    "qemu-system-x86_64: Could not open 'disk.qcow2': Permission denied\n",
+    "the host does not permit it: Could not open 'disk.qcow2': Permission denied",
+  ],
+  [
+    'a missing file named as such, whatever QEMU calls itself',
+    "/usr/bin/qemu-system-x86_64: info: x\nqemu: could not open kernel file 'k': No such file or directory\n",
+    "a file it needs cannot be opened: could not open kernel file 'k': No such file or directory",
+  ],
+  ['plain text without colours and control bytes', 'qemu-kvm: \x1b[31mbad\x1b[0m\x07 thing\r\n', 'bad thing'],
+])('the reason of a failure is %s', (_why, log, reason) => {
   expect(failureReasonOf(log)).toBe(reason)
+})
+
+it('the reason of a failure is bounded, and keeps the end of a long line, which says why', () => {
+  const reason = failureReasonOf(`qemu-system-x86_64: -drive ${'x'.repeat(100_000)}: Permission denied\n`)
+  expect(reason).toMatch(/^the host does not permit it: x+: Permission denied$/)
+  expect(reason.length).toBeLessThan(300)
 })
 
 describe('finding a QEMU again', () => {
@@ -158,86 +246,5 @@ describe('finding a QEMU again', () => {
   it('does not take a process of the pidfile that works elsewhere', async () => {
     await writeFile(vm(dir).pidfile, '77\n')
     expect(await findProcess(vm(dir), host({ cwd: () => '/' }), Date.now)).toBeUndefined()
-  })
-})
-
-describe('the QEMU monitor', () => {
-  let dir: string
-  let server: Server
-  let behave: (socket: Socket, line: string) => void
-  let greet: string
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'eitri-qmp-'))
-    greet = '{"QMP": {"version": {}}}\n'
-    behave = (socket, line) => {
-      const { id } = JSON.parse(line) as { id: number }
-      socket.write(`${JSON.stringify({ return: {}, id })}\n`)
-    }
-    server = createServer((socket) => {
-      socket.on('error', () => {})
-      socket.write(greet)
-      socket.on('data', (data) => {
-        for (const line of data.toString().trim().split('\n')) behave(socket, line)
-      })
-    })
-    await new Promise<void>((resolve) => server.listen(join(dir, 'q'), resolve))
-  })
-  afterEach(async () => {
-    server.close()
-    await rm(dir, { recursive: true })
-  })
-  const open = async (onEvent: (event: QmpEvent) => void = () => {}) =>
-    await QmpClient.open(await connectUnix(dir, 'q', 1_000), onEvent)
-
-  it('answers go to the command they belong to, events to whoever listens', async () => {
-    const client = await open((event) => events.push(event.event))
-    const events: string[] = []
-    const held: { socket: Socket; id: number; name: string }[] = []
-    behave = (socket, line) => {
-      const { id, execute } = JSON.parse(line) as { id: number; execute: string }
-      held.push({ socket, id, name: execute })
-      if (held.length === 2)
-        for (const one of held.toReversed())
-          one.socket.write(`{"event": "STOP", "data": {}}\n${JSON.stringify({ return: one.name, id: one.id })}\n`)
-    }
-    expect(await Promise.all([client.execute('a'), client.execute('b')])).toEqual(['a', 'b'])
-    expect(events).toEqual(['STOP', 'STOP'])
-    client.close()
-  })
-
-  it('an error answer is its words', async () => {
-    const client = await open()
-    behave = (socket, line) => {
-      const { id } = JSON.parse(line) as { id: number }
-      socket.write(`${JSON.stringify({ id, error: { class: 'GenericError', desc: 'no such thing' } })}\n`)
-    }
-    await expect(client.execute('x')).rejects.toMatchObject({
-      code: 'vmm/failed',
-      params: { detail: 'no such thing' },
-    })
-    client.close()
-  })
-
-  it('a QEMU that does not greet is unresponsive, and is let go', async () => {
-    greet = ''
-    await expect(open()).rejects.toThrow('does not answer on its monitor')
-  })
-
-  it('a monitor that closes fails what waits, and says so once', async () => {
-    const client = await open()
-    behave = (socket) => socket.destroy()
-    await expect(client.execute('quit')).rejects.toThrow('its monitor closed')
-    await client.closed
-    await expect(client.execute('x')).rejects.toThrow('its monitor is closed')
-  })
-
-  it('what is not JSON, or never ends its line, closes it', async () => {
-    const polite = behave
-    for (const noise of ['nonsense\n', 'x'.repeat(1024 * 1024 + 1)]) {
-      behave = polite
-      const client = await open()
-      behave = (socket) => socket.write(noise)
-      await expect(client.execute('x')).rejects.toThrow('its monitor closed')
-    }
   })
 })
