@@ -43,6 +43,8 @@ export class FakeFleetServer {
   readonly cancelled: string[] = []
   readonly audits: ListAuditRequest[] = []
   readonly calls: string[] = []
+  /** What a host is once it was said to be taken over. */
+  onTakeOver: (host: Host) => Host = (host) => create(HostSchema, { id: host.id, name: host.name, link: 'connected' })
   /** What a started task looks like; undefined = it is done at once. */
   task: MessageInitShape<typeof TaskSchema> = { state: 'done' }
   onAnswer: (answer: AnswerTaskRequest) => void = () => {}
@@ -156,6 +158,13 @@ export class FakeFleetServer {
       },
       acceptHostKey: ({ host, fingerprint }) => {
         this.calls.push(`acceptHostKey ${host} ${fingerprint}`)
+        return {}
+      },
+      takeOverHost: ({ host, useOlderData }) => {
+        this.calls.push(`takeOverHost ${this.hosts.get(host)?.name} ${useOlderData}`)
+        const taken = this.hosts.get(host)!
+        this.hosts.set(host, this.onTakeOver(taken))
+        this.push()
         return {}
       },
       removeHost: ({ host, force, uninstall }) => {

@@ -9,6 +9,7 @@ import {
 import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { takeOverCommand } from './host-takeover-command.ts'
 import { reference, sshTarget } from './options.ts'
 import { invalid, reasonLine } from './outcome.ts'
 import { stdinLines } from './prompts.ts'
@@ -65,6 +66,7 @@ export function hostCommands(root: Command, run: Runner): void {
       .description('trust the changed host key a host answers with, once compared on the host, and dial it'),
     acceptKey,
   )
+  takeOverCommand(host, run, answerHost)
   run(
     host
       .command('remove <name>')

@@ -73,6 +73,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
     fleetId,
     links: {
       tryNow: (hostId) => links.tryNow(hostId),
+      takeOver: (hostId) => links.takeOver(hostId),
       signIn: (hostId, given) => links.signIn(hostId, given),
       acceptKey: (hostId, fingerprint) =>
         acceptOffered({ hosts, hostKeys, links, offered, transaction, clock }, hostId, fingerprint),

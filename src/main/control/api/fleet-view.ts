@@ -11,6 +11,7 @@ import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow, ImagesStore } from '../store/images-store.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import { hasNewer, newerData } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
@@ -127,8 +128,11 @@ export class FleetView {
   }
 
   #host(row: HostRow, allocation: Allocation | undefined): Host {
-    const { registry, clock } = this.#from
-    return hostView(row, registry.live(row.id), allocation ?? NOTHING_ALLOCATED, clock.monotonic())
+    const { registry, clock, vms } = this.#from
+    const live = registry.live(row.id)
+    const seen = live.session?.hello.lastSeenEpoch ?? 0n
+    const newer = hasNewer(row, seen) ? newerData(row, seen, vms.listByHost(row.id), live.report) : undefined
+    return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), newer)
   }
 
   #vm(row: VmRow, host: HostRow, imageName: string | undefined): Vm {

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { faultToMessage } from '../../../ipc/fault-wire.ts'
-import { type Host, HostSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { type Host, HostSchema, type NewerData } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { TIMES } from '../../../ipc/units.ts'
 import type { CapacityRow, HostRow } from '../store/host-row.ts'
 import type { HostLive } from '../sync/registry.ts'
@@ -22,7 +22,13 @@ export const isAnswering = (live: HostLive, monotonicNow: number): boolean =>
   live.session !== undefined && live.reportedMonotonic !== undefined && !isStale(live, monotonicNow)
 
 /** A host as clients see it; `monotonicNow` is what ages are reckoned from. Absent = never told. */
-export function hostView(row: HostRow, live: HostLive, allocation: Allocation, monotonicNow: number): Host {
+export function hostView(
+  row: HostRow,
+  live: HostLive,
+  allocation: Allocation,
+  monotonicNow: number,
+  newer?: NewerData,
+): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live
   const lastSeen = live.reportedAt ?? row.lastSeenAt
@@ -65,7 +71,8 @@ export function hostView(row: HostRow, live: HostLive, allocation: Allocation, m
     createdAt: timestampFromDate(row.createdAt),
     guestCidr: row.guestCidr,
     uplinkAddress: row.uplinkAddress,
-    notices: [...fenceNotice(row, live), ...(report?.notices ?? []).slice(0, 20)],
+    notices: [...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)), ...(report?.notices ?? []).slice(0, 20)],
+    ...(newer ? { newerData: newer } : {}),
   })
 }
 
@@ -89,3 +96,6 @@ function fenceNotice(row: HostRow, { report }: HostLive): string[] {
   if (!report?.fenced && !(report && report.lastSeenEpoch > row.epoch)) return []
   return ['Its agent has seen a newer state of this fleet than this store holds, so changes made here do not reach it.']
 }
+
+const newerNotice = ({ name }: HostRow, { epoch, hostEpoch }: NewerData): string =>
+  `This app's data is older than ${name}'s (epoch ${epoch} < ${hostEpoch}). To avoid undoing newer work nothing is sent to it.`

@@ -2,9 +2,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../../ipc/rules.ts'
+import type { AuditStore } from '../store/audit-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
 import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
@@ -41,6 +43,8 @@ export interface HostOnboarding {
 
 export interface HostLinkControl {
   tryNow(hostId: string): void
+  /** Dials now and takes the agent from another control plane at that try. */
+  takeOver(hostId: string): void
   signIn(hostId: string, secrets: { password: string; passphrase: string }): void
   /** Raises input/invalid unless the host offered this key at its last try. */
   acceptKey(hostId: string, fingerprint: string): void
@@ -49,6 +53,7 @@ export interface HostLinkControl {
 export interface HostsApiDeps {
   hosts: HostsStore
   vms: VmsStore
+  audit: AuditStore
   registry: Registry
   tasks: TaskRunner
   view: FleetView
@@ -80,6 +85,12 @@ export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
       links.acceptKey(resolve(request).id, fingerprint)
       return {}
     },
+    takeOverHost: (request) => {
+      const host = resolve(request)
+      if (request.useOlderData) overrule(deps, host)
+      else takeOver(deps, host)
+      return {}
+    },
   }
 }
 
@@ -91,6 +102,26 @@ function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, request: AddH
   if (known) throw new Fault('host/name-taken', 'conflict', { host: name })
   const id = tasks.start('add_host', name, (task) => onboarding.addHost(input, task))
   return { task: taskView(tasks.get(id)) }
+}
+
+/** Only what its last try said is taken over: a person must have seen whose it is. */
+function takeOver({ registry, audit, links }: HostsApiDeps, host: HostRow): void {
+  const { session, link } = registry.live(host.id)
+  if (session) return
+  if (link.fault?.code !== 'agent/foreign-controller') {
+    const problem = 'its last try did not find another control plane holding it'
+    throw new Fault('input/invalid', 'permanent', { field: 'host', value: host.name, problem })
+  }
+  const controller = link.fault.params['controller'] ?? ''
+  audit.add({ action: 'host.take-over', tenant: host.tenant, hostId: host.id, detail: { controller } })
+  links.takeOver(host.id)
+}
+
+function overrule({ registry, hosts }: HostsApiDeps, host: HostRow): void {
+  const session = registry.active(host.id)
+  if (!session) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  const { lastSeenEpoch } = session.hello
+  if (hasNewer(host, lastSeenEpoch)) hosts.overrule(host.id, lastSeenEpoch)
 }
 
 function wayOf({ way }: AddHostRequest): AddHostInput['way'] {

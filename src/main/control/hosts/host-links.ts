@@ -14,7 +14,12 @@ export interface HostLinksDeps {
   /** Undefined when the host is not in the fleet any more. */
   connectorOf(hostId: string): LinkConnector | undefined
   /** Runs one session to its end; never rejects. Sets the link to `connected` when it is attached. */
-  runSession(input: { hostId: string; connection: AgentConnection; signal: AbortSignal }): Promise<Fault>
+  runSession(input: {
+    hostId: string
+    connection: AgentConnection
+    signal: AbortSignal
+    takeOver: boolean
+  }): Promise<Fault>
   setLink(hostId: string, link: LinkStatus): void
   secrets: HostSecrets
   clock: Clock
@@ -70,6 +75,11 @@ export class HostLinks {
     this.#loops.get(hostId)?.tryNow()
   }
 
+  /** Dials now, and takes the agent from another control plane at that one try. */
+  takeOver(hostId: string): void {
+    this.#loops.get(hostId)?.takeOver()
+  }
+
   signIn(hostId: string, secrets: Secrets): void {
     this.#deps.secrets.give(hostId, secrets)
     this.tryNow(hostId)
@@ -97,6 +107,8 @@ class HostLoop {
   #attempt = 0
   /** Asked to dial while a try was under way that may end by what was true before. */
   #again = false
+  /** A person decided to take the agent from its owner, at the next try and no later one. */
+  #takeOver = false
   #waiting: { poke: AbortController; asks: Fault | undefined } | undefined
   #done: Promise<void> | undefined
 
@@ -119,6 +131,11 @@ class HostLoop {
     this.#attempt = 0
     this.#again = this.#waiting === undefined && this.#link === undefined
     this.#waiting?.poke.abort()
+  }
+
+  takeOver(): void {
+    this.#takeOver = true
+    this.tryNow()
   }
 
   wake(): void {
@@ -156,13 +173,16 @@ class HostLoop {
       this.#link = await this.#connect(signal)
       this.#again = false
       upAt = clock.monotonic()
-      const fault = await runSession({ hostId: this.#hostId, connection: this.#link, signal })
+      const takeOver = this.#takeOver
+      this.#takeOver = false
+      const fault = await runSession({ hostId: this.#hostId, connection: this.#link, signal, takeOver })
       // A session ends with its stream; the connection may know better why.
       this.#link.close(fault)
       return { fault: await this.#link.closed, livedMs: clock.monotonic() - upAt }
     } catch (error) {
       return { fault: asFault(error), livedMs: 0 }
     } finally {
+      if (!this.#again) this.#takeOver = false
       this.#link?.close(new Fault('app/cancelled', 'cancelled'))
       this.#link = undefined
     }

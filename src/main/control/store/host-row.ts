@@ -81,6 +81,8 @@ export interface HostRow extends NewHost {
   /** Last report of a session that ended; live ones are in the registry. */
   lastSeenAt: Date | null
   epoch: bigint
+  /** The last epoch given to a snapshot; 0 = nothing was ever sent. */
+  sentEpoch: bigint
   createdAt: Date
 }
 
@@ -117,6 +119,7 @@ export interface RawHost {
   uplink_address: string
   last_seen_at: string | null
   epoch: number
+  sent_epoch: number
   created_at: string
 }
 
@@ -146,5 +149,6 @@ export const hostOf = (raw: RawHost): HostRow => ({
   uplinkAddress: raw.uplink_address,
   lastSeenAt: raw.last_seen_at === null ? null : new Date(raw.last_seen_at),
   epoch: BigInt(raw.epoch),
+  sentEpoch: BigInt(raw.sent_epoch),
   createdAt: new Date(raw.created_at),
 })

@@ -165,6 +165,21 @@ export class HostsStore {
     })
   }
 
+  /** A person decided that this store's data counts although the host has seen a newer epoch: the next one is above it. */
+  overrule(id: string, hostEpoch: bigint): void {
+    this.#db.transaction(() => {
+      const row = this.get(id)
+      this.#db.run(
+        `UPDATE hosts SET epoch = max(epoch, $hostEpoch) + 1, sent_epoch = $hostEpoch, sent_digest = '' WHERE id = $id`,
+        { id, hostEpoch },
+      )
+      const detail = { epoch: String(row.sentEpoch), host_epoch: String(hostEpoch) }
+      this.#audit.add({ action: 'host.use-older-data', tenant: row.tenant, hostId: id, detail })
+      this.#db.changed('host', id)
+      this.#db.changed('desired', id)
+    })
+  }
+
   /** The epoch to send this content under: raised when the same epoch was already sent with other content. */
   stampSnapshot(id: string, digest: string): bigint {
     return this.#db.transaction(() => {

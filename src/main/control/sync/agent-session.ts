@@ -20,6 +20,7 @@ import type { VmsStore } from '../store/vms-store.ts'
 import { faultOfEnd, judgeHello } from './hello-judge.ts'
 import { toldByHello } from './host-told.ts'
 import type { Hub, Pokes } from './hub.ts'
+import { hasNewer } from './newer-data.ts'
 import type { Registry } from './registry.ts'
 import { buildDesiredState, buildSnapshot, digestOf } from './snapshot-builder.ts'
 
@@ -175,18 +176,28 @@ class AgentSession {
     return create(SyncRequestSchema, { message: { case: 'attach', value } })
   }
 
-  /** Undefined while its epoch cannot be made durable: an epoch that was sent must never be given to other content. */
+  /**
+   * Undefined while its epoch cannot be made durable: an epoch that was sent must never be given to other content. And
+   * while the host has newer data than this store: epochs that only rise by edits made here must not overtake it.
+   */
   #snapshot(): SyncRequest | undefined {
     const value = this.#stored('session.snapshot-not-sent', () => {
-      const { hosts, vms } = this.#deps
-      hosts.startAbove(this.#host.id, this.#active?.hello.lastSeenEpoch ?? 0n)
+      const { hosts, vms, log } = this.#deps
+      const seen = this.#active?.hello.lastSeenEpoch ?? 0n
+      const { sentEpoch } = hosts.get(this.#host.id)
+      if (hasNewer({ sentEpoch }, seen)) {
+        log.warn('session.host-has-newer', { host: this.name, epoch: sentEpoch, agentEpoch: seen })
+        return 'none'
+      }
+      hosts.startAbove(this.#host.id, seen)
       const state = buildDesiredState(vms.listByHost(this.#host.id))
       const digest = digestOf(state)
       const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
       return buildSnapshot(epoch, state, digest)
     })
     this.#unsent = value === undefined
-    return value && create(SyncRequestSchema, { message: { case: 'snapshot', value } })
+    if (value === undefined || value === 'none') return undefined
+    return create(SyncRequestSchema, { message: { case: 'snapshot', value } })
   }
 
   /** Agents report what they are sent at once: tried again no more often than they report by themselves. */

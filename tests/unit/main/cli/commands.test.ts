@@ -6,6 +6,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Fault } from '../../../../src/ipc/faults.ts'
 import { FaultSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/fault_pb.js'
+import { NewerDataSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { SecretQuestionSchema, TaskSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { runCli } from '../../../../src/main/cli/cli.ts'
 import type { CliParts } from '../../../../src/main/cli/context.ts'
@@ -495,6 +496,42 @@ describe('the other nouns', () => {
     expect((await eitri('host', 'accept-key', 'rack', fingerprint, '--json')).json()).toMatchObject({ name: 'rack' })
     expect(fleet.calls).toContain(`acceptHostKey rack ${fingerprint}`)
     expect(await eitri('host', 'accept-key', 'rack', 'aa:bb')).toMatchObject({ code: 2 })
+  })
+
+  it('takes a host over from the control plane that holds it, asked or told so, and waits for the host', async () => {
+    await eitri('host', 'add', 'rack', '--local')
+    const host = [...fleet.hosts.values()][0]!
+    host.link = 'held_by_other'
+    const held = { code: 'agent/foreign-controller', disposition: 'permanent', id: 'x', params: { controller: 'desk' } }
+    host.linkFault = create(FaultSchema, held)
+    const asked = await eitri('host', 'takeover', 'rack')
+    expect(asked).toMatchObject({ code: 2, err: expect.stringMatching(/desk.*keep running/) })
+    expect(fleet.calls.filter((call) => call.startsWith('takeOver'))).toEqual([])
+    const taken = await eitri('host', 'takeover', 'rack', '--yes', '--json')
+    expect(taken.json()).toMatchObject({ name: 'rack', link: 'connected' })
+    expect(fleet.calls).toContain('takeOverHost rack false')
+  })
+
+  it('says why a host could not be taken over', async () => {
+    await eitri('host', 'add', 'rack', '--local')
+    const fault = (id: string, code: string) => create(FaultSchema, { id, code, disposition: 'transient' })
+    const host = [...fleet.hosts.values()][0]!
+    host.link = 'held_by_other'
+    host.linkFault = fault('x', 'agent/foreign-controller')
+    fleet.onTakeOver = (h) => Object.assign(h, { link: 'unreachable', linkFault: fault('y', 'host/unreachable') })
+    const taken = await eitri('host', 'takeover', 'rack', '--yes')
+    expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('No answer from') })
+  })
+
+  it('uses its older data on a host that has seen newer, with the counts in the question', async () => {
+    await eitri('host', 'add', 'rack', '--local')
+    const host = [...fleet.hosts.values()][0]!
+    host.newerData = create(NewerDataSchema, { epoch: 6n, hostEpoch: 7n, unknownVms: 3, missingVms: 1, deletedVms: 2 })
+    const asked = await eitri('host', 'takeover', 'rack', '--from-older')
+    expect(asked.err).toMatch(/3 VMs there .* unowned.* 1 that are not there .* 2 that it has deleted/)
+    const used = await eitri('host', 'takeover', 'rack', '--from-older', '--yes', '--json')
+    expect(used.json().newer_data).toBeUndefined()
+    expect(fleet.calls).toContain('takeOverHost rack true')
   })
 
   it('adds an image with its digest and builds the tiny one', async () => {

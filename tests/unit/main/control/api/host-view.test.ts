@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { Fault } from '../../../../../src/ipc/faults.ts'
 import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { NewerDataSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { TIMES } from '../../../../../src/ipc/units.ts'
 import { hostView, NOTHING_ALLOCATED } from '../../../../../src/main/control/api/host-view.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
@@ -21,6 +22,7 @@ const row = (change: Partial<HostRow> = {}): HostRow => ({
   uplinkAddress: '',
   lastSeenAt: null,
   epoch: 7n,
+  sentEpoch: 7n,
   createdAt: new Date(0),
   ...change,
 })
@@ -80,6 +82,15 @@ describe('host view', () => {
       linkFault: { code: 'host/unreachable', params: { address: 'rack:22' } },
     })
     expect(Number(seen.lastSeenAt?.seconds) * 1000).toBe(lastSeenAt.getTime())
+  })
+
+  it('FEN-03: newer data on the host is said in numbers and in a sentence', () => {
+    const newer = create(NewerDataSchema, { epoch: 6n, hostEpoch: 7n, unknownVms: 2 })
+    const seen = hostView(row({ name: 'rack' }), connected({ fenced: true }), NOTHING_ALLOCATED, NOW, newer)
+    expect(seen.newerData).toEqual(newer)
+    expect(seen.notices).toEqual([
+      "This app's data is older than rack's (epoch 6 < 7). To avoid undoing newer work nothing is sent to it.",
+    ])
   })
 
   it.each([

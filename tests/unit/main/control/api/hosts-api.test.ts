@@ -36,6 +36,7 @@ function anApi() {
     view,
     links: {
       tryNow: (id) => did.push(`try ${id}`),
+      takeOver: (id) => did.push(`take over ${id}`),
       signIn: (id, { password }) => did.push(`sign in ${id} ${password}`),
       acceptKey: (id, fingerprint) => did.push(`accept ${id} ${fingerprint}`),
     },
@@ -61,11 +62,17 @@ function anApi() {
     call('addHost', create(AddHostRequestSchema, init)) as Promise<Partial<AddHostResponse>>
   const remove = (init: MessageInitShape<typeof RemoveHostRequestSchema>) =>
     call('removeHost', create(RemoveHostRequestSchema, init)) as Promise<Partial<RemoveHostResponse>>
-  const attach = (hostId: string) =>
-    registry.sessionStarted({ hostId, sessionId: 's', hello: create(HelloSchema) } as ActiveSession)
+  const attach = (hostId: string, lastSeenEpoch = 0n) =>
+    registry.sessionStarted({
+      hostId,
+      sessionId: 's',
+      hello: create(HelloSchema, { lastSeenEpoch }),
+      connection: { carrier: 'unix' },
+    } as ActiveSession)
   return {
     ...stores,
     tasks,
+    registry,
     call,
     add,
     remove,
@@ -165,5 +172,46 @@ describe('hosts API', () => {
       code: 'input/invalid',
     })
     await expect(call('reconnectHost', { host: 'none' })).rejects.toMatchObject({ code: 'host/not-found' })
+  })
+
+  it('takes a host over only from the control plane its last try named, and writes down from whom', async () => {
+    const { call, hosts, registry, audit, did, attach } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    const takeOver = () => call('takeOverHost', { host: 'rack', useOlderData: false })
+    for (const fault of [undefined, new Fault('agent/superseded', 'transient', {})]) {
+      registry.setLink(host.id, { state: 'held_by_other', ...(fault ? { fault } : {}) })
+      await expect(takeOver()).rejects.toMatchObject({ code: 'input/invalid', params: { value: 'rack' } })
+    }
+    const fault = new Fault('agent/foreign-controller', 'permanent', { controller: 'desk' })
+    registry.setLink(host.id, { state: 'held_by_other', fault })
+    await takeOver()
+    expect(did).toEqual([`take over ${host.id}`])
+    expect(audit.list({ hostId: host.id, limit: 1 })).toMatchObject([
+      { action: 'host.take-over', detail: { controller: 'desk' } },
+    ])
+    attach(host.id)
+    await takeOver()
+    expect(did).toHaveLength(1)
+  })
+
+  it('makes older data count only on a connected host that has newer, above all the host has seen', async () => {
+    const { call, hosts, attach } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    hosts.stampSnapshot(host.id, 'sent')
+    const { epoch } = hosts.get(host.id)
+    const overrule = () => call('takeOverHost', { host: 'rack', useOlderData: true })
+    await expect(overrule()).rejects.toMatchObject({ code: 'host/no-answer' })
+    attach(host.id, epoch)
+    await overrule()
+    expect(hosts.get(host.id).epoch).toBe(epoch)
+    attach(host.id, 40n)
+    expect((await call('getHost', { host: 'rack' })) as object).toMatchObject({
+      host: { newerData: { epoch, hostEpoch: 40n } },
+    })
+    await overrule()
+    await overrule()
+    expect(hosts.get(host.id)).toMatchObject({ epoch: 41n, sentEpoch: 40n })
+    const { host: after } = (await call('getHost', { host: 'rack' })) as { host: { newerData?: unknown } }
+    expect(after.newerData).toBeUndefined()
   })
 })

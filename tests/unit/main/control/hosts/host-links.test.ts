@@ -82,6 +82,7 @@ function theLinks() {
   const tries: (Fault | AgentLink)[] = []
   const states: LinkStatus[] = []
   const sessions: AgentLink[] = []
+  const takeOvers: boolean[] = []
   const started: (() => void)[] = []
   const seen = { dialled: 0 }
   const links = new HostLinks({
@@ -94,8 +95,9 @@ function theLinks() {
       },
       connectBulk: () => Promise.reject(fault('host/unreachable')),
     }),
-    runSession: async ({ connection, signal }) => {
+    runSession: async ({ connection, signal, takeOver }) => {
       sessions.push(connection as AgentLink)
+      takeOvers.push(takeOver)
       started.shift()?.()
       const cancelled = new Promise<Fault>((resolve) =>
         signal.addEventListener('abort', () => resolve(fault('app/cancelled'))),
@@ -109,7 +111,7 @@ function theLinks() {
     random: () => 1,
   })
   const session = () => new Promise<void>((resolve) => started.push(resolve))
-  return { ...time, tries, states, sessions, session, seen, links, last: () => states.at(-1)! }
+  return { ...time, tries, states, sessions, takeOvers, session, seen, links, last: () => states.at(-1)! }
 }
 
 describe('the loop of a host', () => {
@@ -195,6 +197,40 @@ describe('the loop of a host', () => {
     answer.reject(fault('ssh/host-key-changed'))
     expect(await t.nextSleep()).toBe(RETRY_FLOOR_MS * 2)
     expect(t.seen.dialled).toBe(2)
+    await t.links.stop()
+  })
+
+  it('takes the agent over at the try a person asked for, and at no later one', async () => {
+    const t = theLinks()
+    const [held, taken, later] = [aLink(), aLink(), aLink()]
+    t.tries.push(held, taken, later)
+    t.links.add(HOST)
+    await t.session()
+    held.end(fault('agent/foreign-controller'))
+    await t.nextSleep()
+    t.links.takeOver(HOST)
+    await t.session()
+    taken.end(fault('ssh/lost'))
+    await t.nextSleep()
+    t.passSleep()
+    await t.session()
+    expect(t.takeOvers).toEqual([false, true, false])
+    await t.links.stop()
+  })
+
+  it('forgets that it was to take over when the host could not be reached', async () => {
+    const t = theLinks()
+    const [held, later] = [aLink(), aLink()]
+    t.tries.push(held, fault('host/unreachable'), later)
+    t.links.add(HOST)
+    await t.session()
+    held.end(fault('agent/foreign-controller'))
+    await t.nextSleep()
+    t.links.takeOver(HOST)
+    await t.nextSleep()
+    t.passSleep()
+    await t.session()
+    expect(t.takeOvers).toEqual([false, false])
     await t.links.stop()
   })
 

@@ -157,14 +157,23 @@ describe('agent session', () => {
     expect(agent.snapshots[1]?.epoch).toBe(42n)
   })
 
-  it('FEN-03: an agent that saw more than a store that already spoke to it keeps its fence', async () => {
-    const { hosts, host, run, attached } = aControlPlane()
-    const { epoch } = hosts.get(host.id)
+  it('FEN-03: a host that saw more than this store ever sent is sent nothing, however often things change here', async () => {
+    const { hosts, vms, host, registry, run, attached, warned } = aControlPlane()
     hosts.stampSnapshot(host.id, 'sent before')
-    agent.hello = { lastSeenEpoch: 40n }
+    const { epoch } = hosts.get(host.id)
+    agent.hello = { lastSeenEpoch: epoch + 2n }
     run()
+    await until(() => registry.active(host.id) !== undefined)
+    for (const name of ['a', 'b', 'c']) {
+      vms.create(aVm(host.id, { name }))
+      await until(() => warned.length > vms.list().length)
+    }
+    expect(hosts.get(host.id).epoch).toBe(epoch + 3n)
+    expect(agent.snapshots).toEqual([])
+    hosts.overrule(host.id, epoch + 2n)
     await attached()
-    expect(agent.snapshots[0]?.epoch).toBe(epoch + 1n)
+    expect(agent.snapshots.map((s) => s.epoch)).toEqual([epoch + 4n])
+    expect(snapshotNames()).toEqual([['a', 'b', 'c']])
   })
 
   it('T22: a second session takes over, the first is closed as superseded and its end changes nothing', async () => {

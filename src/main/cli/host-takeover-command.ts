@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import { Fault, faultFromData } from '../../ipc/faults.ts'
+import type { Host, NewerData } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { CommandContext, Runner } from './context.ts'
+import { reference } from './options.ts'
+import { invalid } from './outcome.ts'
+import { confirm, interactive } from './prompts.ts'
+import { watchFleet } from './watch-fleet.ts'
+
+interface Options {
+  fromOlder?: boolean
+  yes?: boolean
+}
+
+/** `host takeover`: asks, says it, and waits until the host is connected and follows. */
+export function takeOverCommand(
+  host: Command,
+  run: Runner,
+  answerHost: (context: CommandContext, ref: string) => Promise<void>,
+): void {
+  const command = host
+    .command('takeover <name>')
+    .description('move a host of the fleet that another control plane holds back here; VMs there keep running')
+    .option('--from-older', "use this app's data although the host has seen newer")
+    .option('--yes', 'do not ask')
+  run(command, async (context, name: string, options: Options) => {
+    context.deadline()
+    const ref = reference('host', name)
+    const fleet = await context.fleet()
+    const { signal } = context
+    const found = await fleet.hosts.getHost({ host: ref }, { signal })
+    if (!found.host) throw new Fault('host/not-found', 'permanent', { host: ref })
+    const { id, linkFault } = found.host
+    const useOlderData = options.fromOlder ?? false
+    await agreed(context, useOlderData ? olderQuestion(found.host) : ownerQuestion(found.host), options.yes ?? false)
+    await fleet.hosts.takeOverHost({ host: id, useOlderData }, { signal })
+    for await (const { hosts } of watchFleet(fleet, signal)) {
+      const now = hosts.get(id)
+      if (!now) throw new Fault('host/not-found', 'permanent', { host: ref })
+      if (now.link === 'connected' && !(useOlderData && now.newerData)) break
+      if (now.linkFault && now.link !== 'connecting' && now.linkFault.id !== linkFault?.id)
+        throw faultFromData({ ...now.linkFault, params: { host: now.name, ...now.linkFault.params } })
+    }
+    await answerHost(context, id)
+  })
+}
+
+async function agreed(context: CommandContext, question: string | undefined, yes: boolean): Promise<void> {
+  if (question === undefined || yes) return
+  if (!interactive(context.io)) throw invalid('takeover without --yes', '', question)
+  if (!(await confirm(context.io, question, context.signal))) throw new Fault('app/cancelled', 'cancelled')
+}
+
+/** Undefined = nobody holds it as far as is known: the control plane says so. */
+function ownerQuestion({ name, linkFault }: Host): string | undefined {
+  if (linkFault?.code !== 'agent/foreign-controller') return undefined
+  const owner = linkFault.params['controller'] || 'another control plane'
+  return `Take ${name} over from ${owner}? Its VMs keep running; those this app does not know become unowned.`
+}
+
+function olderQuestion({ name, newerData }: Host): string | undefined {
+  return newerData && `Use this app's data on ${name}? ${consequences(newerData)}`
+}
+
+const consequences = ({ unknownVms, missingVms, deletedVms }: NewerData): string =>
+  [
+    `${unknownVms} VMs there that it does not know keep running, unowned;`,
+    `${missingVms} that are not there are made anew, empty;`,
+    `${deletedVms} that it has deleted go to quarantine.`,
+  ].join(' ')
