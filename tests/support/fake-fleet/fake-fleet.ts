@@ -139,6 +139,7 @@ export class FakeFleet {
       reconnectHost: seen('reconnectHost', () => ({})),
       signInHost: seen('signInHost', () => ({})),
       acceptHostKey: seen('acceptHostKey', () => ({})),
+      takeOverHost: seen('takeOverHost', () => ({})),
       removeHost: seen('removeHost', () => ({})),
       listHosts: () => ({ hosts: this.#state.hosts }),
     })

@@ -54,6 +54,17 @@ export async function signInHost(host: Host, secrets: { password: string; passph
   }
 }
 
+/** Answers whether it was said; the host is dialled or told at once. */
+export async function takeOverHost(host: Host, how: { useOlderData: boolean }): Promise<boolean> {
+  try {
+    await api.hosts.takeOverHost({ host: host.id, ...how })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
 /** Answers whether the key is trusted now; the host is dialled at once. */
 export async function acceptHostKey(host: Host, fingerprint: string): Promise<boolean> {
   try {

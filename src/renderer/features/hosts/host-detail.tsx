@@ -15,7 +15,7 @@ import { VmState } from '../vms/vms-table.tsx'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
 import { HostMenu, HostState } from './hosts-table.tsx'
-import { hostFault, isCurrent, nextTryInMs, offeredKey, shareOf } from './view-model.ts'
+import { hostFault, isCurrent, nextTryInMs, offeredKey, ownerOf, shareOf } from './view-model.ts'
 
 export function HostDetail({ id }: { id: string }) {
   const host = useHost(id)
@@ -84,6 +84,11 @@ function Trouble({ host }: { host: Host }) {
                   Sign in
                 </Button>
               )}
+              {ownerOf(host) !== undefined && (
+                <Button size="small" look="primary" onClick={() => sheets.takeOver(host)}>
+                  Take over…
+                </Button>
+              )}
               {offeredKey(host) && (
                 <Button size="small" look="primary" onClick={() => sheets.compareKeys(host)}>
                   Compare keys
@@ -93,6 +98,13 @@ function Trouble({ host }: { host: Host }) {
             </>
           }
         />
+      )}
+      {host.newerData && (
+        <div>
+          <Button size="small" onClick={() => sheets.takeOver(host)}>
+            Use this app's data…
+          </Button>
+        </div>
       )}
       {host.notices.map((notice) => (
         <p key={notice} className="rounded-lg border border-line bg-panel px-3 py-2 text-dim">

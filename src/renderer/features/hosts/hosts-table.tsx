@@ -12,7 +12,7 @@ import type { TableColumn } from '../../ui/table.tsx'
 import { stateRank } from '../vms/view-model.ts'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
-import { hostState, isCurrent, offeredKey, shareOf } from './view-model.ts'
+import { hostState, isCurrent, offeredKey, ownerOf, shareOf } from './view-model.ts'
 
 export function HostState({ host, strong }: { host: Host; strong?: boolean }) {
   return <StateWord state={hostState(host, useNow())} {...(strong ? { strong } : {})} />
@@ -48,6 +48,8 @@ export function HostMenu({ host }: { host: Host }) {
         { label: 'Create VM here', onSelect: () => go({ page: 'create-vm', host: host.id }) },
         { label: 'Try now', disabled: host.link === 'connected', onSelect: () => void reconnectHost(host) },
         ...(offeredKey(host) ? [{ label: 'Compare keys…', onSelect: () => sheets.compareKeys(host) }] : []),
+        ...(ownerOf(host) === undefined ? [] : [{ label: 'Take over…', onSelect: () => sheets.takeOver(host) }]),
+        ...(host.newerData ? [{ label: "Use this app's data…", onSelect: () => sheets.takeOver(host) }] : []),
         {
           label: 'Sign in again…',
           disabled: host.kind !== 'ssh' || host.link === 'connected',

@@ -23,7 +23,7 @@ export function hostState(host: Host, nowMs: number): StateView {
     case 'identity_mismatch':
       return { word: 'Agent missing', tone: 'bad', icon: 'plug' }
     case 'held_by_other':
-      return { word: 'Held by another controller', tone: 'warn', icon: 'plug' }
+      return { word: 'Held by another controller', tone: 'warn', icon: 'plug', ...ownerDetail(host) }
     default:
       return { word: `Unreachable (${lastSeen(host, nowMs)})`, tone: 'bad' }
   }
@@ -31,8 +31,22 @@ export function hostState(host: Host, nowMs: number): StateView {
 
 function connected(host: Host, nowMs: number): StateView {
   if (host.stale) return { word: 'Degraded', tone: 'warn', detail: `No report for a while, ${lastSeen(host, nowMs)}` }
+  if (host.newerData) return { word: 'Degraded', tone: 'warn', detail: "This app's data is older than the host's" }
   if (host.missing.length > 0) return { word: 'Degraded', tone: 'warn', detail: `Lacks ${host.missing.join(', ')}` }
   return { word: 'Connected', tone: 'good' }
+}
+
+/** Whose control plane holds the host, in words; undefined when none does, as far as its last try said. */
+export function ownerOf(host: Host): string | undefined {
+  const fault = hostFault(host)
+  if (fault?.code !== 'agent/foreign-controller') return undefined
+  const { controller = '' } = fault.params
+  return controller === '' ? 'another control plane' : `another control plane (${controller})`
+}
+
+function ownerDetail(host: Host): { detail?: string } {
+  const owner = ownerOf(host)
+  return owner === undefined ? {} : { detail: `Belongs to ${owner}` }
 }
 
 export function lastSeen(host: Host, nowMs: number): string {

@@ -4,6 +4,7 @@ import {
   hostState,
   nextTryInMs,
   offeredKey,
+  ownerOf,
   shareOf,
 } from '../../../../../src/renderer/features/hosts/view-model.ts'
 import { aHost, at } from '../../../../support/fake-fleet/rows.ts'
@@ -28,6 +29,21 @@ describe('the state word of a host', () => {
     ['Held by another controller', aHost({ link: 'held_by_other' })],
     ['Unreachable (never seen)', aHost({ link: 'a word of a later version' })],
   ])('%s', (word, host) => expect(hostState(host, NOW).word).toBe(word))
+
+  it('names the control plane that holds a host, when that is why', () => {
+    const held = (params: Record<string, string>) =>
+      aHost({ link: 'held_by_other', linkFault: { ...fault('agent/foreign-controller'), params } })
+    expect(hostState(held({ controller: 'desk' }), NOW).detail).toBe('Belongs to another control plane (desk)')
+    expect(hostState(held({}), NOW).detail).toBe('Belongs to another control plane')
+    expect(ownerOf(held({ controller: 'desk' }))).toBe('another control plane (desk)')
+    expect(ownerOf(aHost({ link: 'held_by_other', linkFault: fault('agent/superseded') }))).toBeUndefined()
+    expect(ownerOf(aHost())).toBeUndefined()
+  })
+
+  it('says that the data here is older than a connected host’s', () => {
+    const host = aHost({ newerData: { epoch: 6n, hostEpoch: 7n } })
+    expect(hostState(host, NOW)).toMatchObject({ word: 'Degraded', detail: "This app's data is older than the host's" })
+  })
 
   it('names what a connected host lacks', () => {
     expect(hostState(aHost({ missing: ['qemu-utils'] }), NOW).detail).toBe('Lacks qemu-utils')
