@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext } from './context.ts'
+import { vmUse } from './metrics-words.ts'
 import { sheet } from './table.ts'
 import { waitForState, waitState } from './wait-vm.ts'
 
@@ -53,6 +54,7 @@ const vmSheet = (v: Vm): string =>
     ['host', v.hostName],
     ['image', v.imageName],
     ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
+    ['takes', vmUse(v.metrics)],
     ['address', v.networkIp || v.ip],
     ['acceleration', v.acceleration],
   ])

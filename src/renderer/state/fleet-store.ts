@@ -1,6 +1,11 @@
 import { createStore } from 'zustand/vanilla'
 import type { FaultData } from '../../ipc/faults.ts'
-import type { FleetDelta, FleetState, WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type {
+  FleetDelta,
+  FleetState,
+  VmMetricsChange,
+  WatchFleetResponse,
+} from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
@@ -59,7 +64,7 @@ function wholeState(state: FleetState) {
 function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
   return {
     hosts: merge(known.hosts, delta.hosts, delta.removedHostIds),
-    vms: merge(known.vms, delta.vms, delta.removedVmIds),
+    vms: measured(merge(known.vms, delta.vms, delta.removedVmIds), delta.vmMetrics),
     images: merge(known.images, delta.images, delta.removedImageIds),
     tasks: merge(known.tasks, delta.tasks, delta.removedTaskIds),
   }
@@ -72,6 +77,18 @@ function merge<T extends { id: string }>(known: ById<T>, upserts: readonly T[], 
   const next = new Map(known)
   for (const id of removed) next.delete(id)
   for (const row of upserts) next.set(row.id, row)
+  return next
+}
+
+function measured(vms: ById<Vm>, changes: readonly VmMetricsChange[]): ById<Vm> {
+  if (changes.length === 0) return vms
+  const next = new Map(vms)
+  for (const { vmId, metrics } of changes) {
+    const vm = next.get(vmId)
+    if (!vm) continue
+    const { metrics: _, ...rest } = vm
+    next.set(vmId, metrics ? { ...rest, metrics } : rest)
+  }
   return next
 }
 

@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampNow } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
@@ -8,6 +8,7 @@ import {
   FleetDeltaSchema,
   FleetService,
   type FleetState,
+  type VmMetricsChangeSchema,
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -23,6 +24,7 @@ export interface Delta {
   hosts?: FleetState['hosts']
   images?: FleetState['images']
   removedVmIds?: string[]
+  vmMetrics?: MessageInitShape<typeof VmMetricsChangeSchema>[]
 }
 
 /** Every call the page made, for a test to look at. */

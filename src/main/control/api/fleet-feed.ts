@@ -14,6 +14,7 @@ import { type Task, TaskSchema } from '../../../ipc/gen/eitri/fleet/v1/task_pb.j
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { Change } from '../store/database.ts'
 import { Shown } from './shown.ts'
+import { ShownMetrics } from './shown-metrics.ts'
 
 /** Deltas at most this often, ms. */
 export const DELTA_MS = 100
@@ -49,9 +50,10 @@ export class FleetFeed {
   readonly #hosts = new Shown<Host>(HostSchema, (host) => ({ ...host, lastSeenAgeMs: undefined }))
   readonly #vms = new Shown<Vm>(
     VmSchema,
-    (vm) => ({ ...vm, asOf: undefined }),
+    (vm) => ({ ...vm, asOf: undefined, metrics: undefined }),
     (vm) => vm.hostId,
   )
+  readonly #metrics = new ShownMetrics()
   readonly #images = new Shown<Image>(ImageSchema, (image) => image)
   readonly #tasks = new Shown<Task>(TaskSchema, (task) => task)
   readonly #dirty = new Dirty()
@@ -131,6 +133,7 @@ export class FleetFeed {
     if (this.#watchers.size === 0) {
       this.#hosts.reset(state.hosts)
       this.#vms.reset(state.vms)
+      this.#metrics.reset(state.vms)
       this.#images.reset(state.images)
       this.#tasks.reset(state.tasks)
       this.#startAging()
@@ -205,8 +208,11 @@ export class FleetFeed {
     const delta = create(FleetDeltaSchema)
     for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live]))
       this.#hosts.put(id, this.#view.findHost(id), delta.hosts, delta.removedHostIds)
-    for (const hostId of this.#dirty.live) this.#takeVmsOf(hostId, delta)
+    const live = [...this.#dirty.live].flatMap((hostId) => this.#takeVmsOf(hostId, delta))
     for (const id of this.#dirty.vms) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
+    this.#metrics.forget(delta.removedVmIds)
+    this.#metrics.sent(delta.vms)
+    this.#metrics.put(live, delta.vmMetrics)
     for (const id of this.#dirty.tasks) this.#tasks.put(id, this.#view.findTask(id), delta.tasks, delta.removedTaskIds)
     if (this.#dirty.images) this.#images.putAll(this.#view.images(), delta.images, delta.removedImageIds)
     this.#dirty.clear()
@@ -214,12 +220,13 @@ export class FleetFeed {
     return empty ? undefined : delta
   }
 
-  #takeVmsOf(hostId: string, delta: FleetDelta): void {
+  #takeVmsOf(hostId: string, delta: FleetDelta): Vm[] {
     const now = new Map(this.#view.vmsOf(hostId).map((vm) => [vm.id, vm]))
     for (const [id, vm] of now) this.#vms.put(id, vm, delta.vms, delta.removedVmIds)
     for (const id of this.#vms.idsIn(hostId)) {
       if (!now.has(id)) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
     }
+    return [...now.values()]
   }
 }
 

@@ -116,6 +116,12 @@ export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imag
   })
 }
 
+function metricsOf(metrics: ReportedVm['metrics']) {
+  if (!metrics) return {}
+  const { $typeName, $unknown, ...values } = metrics
+  return { metrics: values }
+}
+
 function liveFields(seen: ReportedVm | undefined) {
   if (!seen) return {}
   const { progress } = seen
@@ -124,6 +130,7 @@ function liveFields(seen: ReportedVm | undefined) {
     ...(seen.phase === undefined ? {} : { phase: seen.phase }),
     ...(seen.power === undefined ? {} : { power: seen.power }),
     ...(seen.startedAt ? { startedAt: seen.startedAt } : {}),
+    ...metricsOf(seen.metrics),
     ...(progress
       ? {
           progress: {

@@ -85,6 +85,18 @@ describe('answers', () => {
     expect((await eitri('vm', 'show', id, '--json')).json()).toMatchObject({ name: 'web-1' })
   })
 
+  it('have what a VM takes of its host as it was measured: 64-bit strings, and nothing for what was not', async () => {
+    fleet.vm({ name: 'web-1', metrics: { cpuTimeMs: 0n, cpuBusyPermille: 1234, rssBytes: 2n ** 60n } })
+    fleet.vm({ name: 'web-2' })
+    const metrics = { cpu_time_ms: '0', cpu_busy_permille: 1234, rss_bytes: '1152921504606846976' }
+    expect((await eitri('vm', 'show', 'web-1', '--json')).json().metrics).toEqual(metrics)
+    expect((await eitri('vm', 'show', 'web-2', '--json')).json()).not.toHaveProperty('metrics')
+    expect((await eitri('vm', 'show', 'web-1')).out).toMatch(
+      /\ntakes: +123\.4 % of one CPU, 1099511627776 MiB memory\n/,
+    )
+    expect((await eitri('vm', 'show', 'web-2')).out).not.toContain('takes')
+  })
+
   it('are a table or a sheet for people', async () => {
     fleet.vm({ name: 'web-1', hostName: 'rack2', lifecycle: 'ready' })
     expect((await eitri('vm', 'list')).out).toMatch(/^NAME +STATE.*\nweb-1 +ready +rack2/)

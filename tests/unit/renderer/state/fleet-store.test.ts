@@ -6,6 +6,7 @@ import {
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from '../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { VmMetricsSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
   type Applied,
   applyFleetMessage,
@@ -57,6 +58,17 @@ describe('the fleet store', () => {
     const after = next(applyFleetMessage(before, delta(8n, { vms: [aVm({ id: 'b' })] })))
     expect(after.vms.get('a')).toBe(before.vms.get('a'))
     expect(after.hosts).toBe(before.hosts)
+  })
+
+  it('takes the metrics of a VM without its row, and forgets them when there are none', () => {
+    const before = told()
+    const metrics = create(VmMetricsSchema, { rssBytes: 5n })
+    const measured = next(applyFleetMessage(before, delta(8n, { vmMetrics: [{ vmId: 'a', metrics }, { vmId: 'x' }] })))
+    expect(measured.vms.get('a')).toEqual({ ...before.vms.get('a'), metrics })
+    expect(measured.vms.get('b')).toBe(before.vms.get('b'))
+    expect(measured.vms.has('x')).toBe(false)
+    const gone = next(applyFleetMessage(measured, delta(9n, { vmMetrics: [{ vmId: 'a' }] })))
+    expect(gone.vms.get('a')).toEqual(before.vms.get('a'))
   })
 
   it('drops the rows a delta removes', () => {

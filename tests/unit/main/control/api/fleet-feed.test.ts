@@ -1,8 +1,14 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../../../src/ipc/base/log.ts'
 import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
-import type { FleetDelta, FleetState, WatchFleetResponse } from '../../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { VmMetricsSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import {
+  type FleetDelta,
+  FleetDeltaSchema,
+  type FleetState,
+  type WatchFleetResponse,
+} from '../../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { TIMES } from '../../../../../src/ipc/units.ts'
 import { DELTA_MS, FleetFeed } from '../../../../../src/main/control/api/fleet-feed.ts'
 import { FleetView } from '../../../../../src/main/control/api/fleet-view.ts'
@@ -131,6 +137,60 @@ describe('fleet feed', () => {
     report({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running' }] })
     const delta = await watcher.next(clock)
     expect([delta.hosts.length, delta.vms.length]).toEqual([1, 0])
+  })
+
+  it('sends what VMs take of their host without their rows, and only what a person would see', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const [busy, idle] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    registry.sessionStarted(session)
+    const told = (metrics: MessageInitShape<typeof VmMetricsSchema>, vmId: string) => ({
+      ...{ vmId, phase: 'ready', power: 'running' },
+      metrics,
+    })
+    const quiet = { cpuTimeMs: 1000n, cpuBusyPermille: 10, rssBytes: 100_000_000n }
+    report({ vms: [told(quiet, busy.id), told(quiet, idle.id)] })
+    const watcher = watch()
+    await settled()
+    expect(watcher.state().vms.map(({ metrics }) => metrics?.rssBytes)).toEqual([100_000_000n, 100_000_000n])
+    const stirring = { cpuTimeMs: 1100n, cpuBusyPermille: 19, rssBytes: 100_100_000n }
+    const working = { cpuTimeMs: 11_000n, cpuBusyPermille: 1000, rssBytes: 100_000_000n }
+    report({ vms: [told(working, busy.id), told(stirring, idle.id)] })
+    const delta = await watcher.next(clock)
+    expect([delta.vms, delta.vmMetrics]).toMatchObject([[], [{ vmId: busy.id, metrics: working }]])
+    report({ vms: [told({}, busy.id), told({ ...stirring, diskUsedBytes: 0n }, idle.id)] })
+    const { vmMetrics } = await watcher.next(clock)
+    expect(vmMetrics.map(({ vmId }) => vmId).sort()).toEqual([busy.id, idle.id].sort())
+    expect(vmMetrics.find(({ vmId }) => vmId === busy.id)?.metrics?.rssBytes).toBeUndefined()
+    report({ vms: [{ vmId: busy.id, phase: 'ready', power: 'stopped' }, told(stirring, idle.id)] })
+    const [stopped] = (await watcher.next(clock)).vms
+    expect(stopped).toMatchObject({ id: busy.id, power: 'stopped' })
+    expect(stopped?.metrics).toBeUndefined()
+  })
+
+  it('a thousand busy VMs cost a window less than 100 bytes each per report', async () => {
+    const { clock, registry, session, report, watch } = aFeed()
+    registry.sessionStarted(session)
+    const ids = Array.from({ length: 1000 }, anId)
+    const reportAll = (n: number) =>
+      report({
+        vms: ids.map((vmId) => ({
+          ...{ vmId, unowned: true, phase: 'ready', power: 'running', spec: { name: 'stray' } },
+          metrics: {
+            cpuTimeMs: 10n ** 9n * BigInt(n),
+            cpuBusyPermille: 1000 * n,
+            rssBytes: 10n ** 11n * BigInt(n),
+            pssBytes: 10n ** 11n * BigInt(n),
+            diskUsedBytes: 10n ** 12n * BigInt(n),
+          },
+        })),
+      })
+    reportAll(1)
+    const watcher = watch()
+    await settled()
+    reportAll(2)
+    const delta = await watcher.next(clock)
+    expect([delta.vms.length, delta.vmMetrics.length]).toEqual([0, 1000])
+    expect(toBinary(FleetDeltaSchema, delta).length).toBeLessThan(100 * 1000)
   })
 
   it('shows what a report changes', async () => {

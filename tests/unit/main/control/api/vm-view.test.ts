@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { Fault } from '../../../../../src/ipc/faults.ts'
 import { ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { VmMetricsSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { vmView } from '../../../../../src/main/control/api/vm-view.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
 import type { PushState } from '../../../../../src/main/control/hosts/image-push.ts'
@@ -66,6 +67,14 @@ describe('VM view', () => {
     const seen = view(row({ status: 'ready', assignedIp: '10.0.0.9' }), away)
     expect([seen.power, seen.phase, seen.asOf]).toEqual([undefined, undefined, undefined])
     expect(seen).toMatchObject({ hostUnknown: true, lifecycle: 'ready', ip: '10.0.0.9' })
+  })
+
+  it('what it takes of its host is what was measured, and absent where nothing was', () => {
+    const vm = row()
+    const metrics = { cpuTimeMs: 0n, rssBytes: 5n }
+    const told = (change: object) => view(vm, answering({ vms: [{ vmId: vm.id, ...change }] })).metrics
+    expect(told({ metrics })).toEqual(create(VmMetricsSchema, metrics))
+    expect([told({}), view(vm, away).metrics]).toEqual([undefined, undefined])
   })
 
   it('a power the agent does not know is absent, not stopped', () => {

@@ -116,6 +116,23 @@ describe('report applier', () => {
     expect(commits).toEqual([])
   })
 
+  it('what a host and its VMs take changes with every report and writes nothing durable', () => {
+    const { vms, host, registry, writes, apply, db } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    const report = (n: number): Report => ({
+      vms: [ready(vm.id, { metrics: { cpuTimeMs: BigInt(n), rssBytes: BigInt(n), diskUsedBytes: BigInt(n) } })],
+      metrics: { load1: n, memAvailableBytes: BigInt(n), diskFreeBytes: BigInt(n), uptimeS: BigInt(n) },
+    })
+    apply(report(1))
+    writes.length = 0
+    const commits: unknown[] = []
+    db.onCommit((changes) => commits.push(changes))
+    apply(report(2))
+    expect([writes, commits]).toEqual([[], []])
+    expect(registry.live(host.id).report?.metrics).toMatchObject({ load1: 2, uptimeS: 2n })
+    expect(registry.live(host.id).vms?.get(vm.id)?.metrics).toMatchObject({ cpuTimeMs: 2n })
+  })
+
   it('TRK-02: only ready and failed are durable, other phases live in the registry', () => {
     const { vms, host, registry, writes, apply } = anApplier()
     const vm = vms.create(aVm(host.id))
