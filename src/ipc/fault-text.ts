@@ -142,6 +142,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'It was left as it is; the agent does not start, its VMs keep running.',
       'Put the file back from a backup; without one, remove the host, move the file away and add the host again.',
     ),
+  'agent/identity-newer': (p) =>
+    t(
+      `The agent's identity file ${or(p['file'], 'identity.json')}${p['host'] ? ` on ${p['host']}` : ''} was written by a newer agent (version ${v(p, 'version')}; this one knows ${or(p['known'], 'older ones')}).`,
+      'It was left as it is; the agent does not start, its VMs keep running.',
+      'Install the newer agent again.',
+    ),
   'agent/version-skew': (p) =>
     t(
       `The agent on ${host(p)} speaks another protocol version.`,

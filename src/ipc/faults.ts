@@ -31,6 +31,7 @@ export const FAULT_CODES = [
   'agent/not-running',
   'agent/already-running',
   'agent/identity-damaged',
+  'agent/identity-newer',
   'agent/version-skew',
   'agent/foreign-controller',
   'agent/superseded',

@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { Fault } from '../../ipc/faults.ts'
 import { readIfPresent, writeDurable } from '../os/files.ts'
 
-const IdentityFile = z.object({
+const VERSION = 1
+
+/** Fields it does not know are kept: a newer agent may have added some that change nothing for this one. */
+const IdentityFile = z.looseObject({
+  /** Absent = 1, as agents before the field wrote it. */
+  version: z.int().optional(),
   host_id: z.string().regex(/^[0-9a-f]{32}$/),
   private_key: z.string(),
   fleet_id: z.string(),
@@ -19,7 +24,7 @@ interface Parsed {
   key: KeyObject
 }
 
-/** Raises `agent/identity-damaged` when an agent could not start with the file; none yet is well. Changes nothing. */
+/** Raises `agent/identity-damaged` or `agent/identity-newer` when an agent could not start with the file; none yet is well. Changes nothing. */
 export async function requireUsable(path: string): Promise<void> {
   await read(path)
 }
@@ -37,12 +42,13 @@ export class Identity {
     this.#key = key
   }
 
-  /** Creates the file on first use. Raises `agent/identity-damaged` for one that cannot be used; never replaces it. */
+  /** Creates the file on first use. Raises `agent/identity-damaged` and `agent/identity-newer`; never replaces it. */
   static async load(path: string, now: () => number = Date.now): Promise<Identity> {
     const found = await read(path)
     if (found) return new Identity(path, found)
     const key = generateKeyPairSync('ed25519').privateKey
     const file: IdentityFile = {
+      version: VERSION,
       host_id: randomBytes(16).toString('hex'),
       private_key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
       fleet_id: '',
@@ -131,10 +137,25 @@ async function read(path: string): Promise<Parsed | undefined> {
     throw damaged(error instanceof Error ? error.message : String(error), error)
   })
   if (!bytes) return undefined
+  const version = versionOf(bytes.toString('utf8'))
+  if (version > VERSION) {
+    const params = { file: path, version: String(version), known: String(VERSION) }
+    throw new Fault('agent/identity-newer', 'permanent', params)
+  }
   try {
     return parse(bytes.toString('utf8'))
   } catch (error) {
     throw damaged(bytes.length === 0 ? 'it is empty' : problemOf(error), error)
+  }
+}
+
+/** 0 = it says none that can be read: whether it is whole is another question. */
+function versionOf(text: string): number {
+  try {
+    const { version } = JSON.parse(text) as { version?: unknown }
+    return typeof version === 'number' ? version : 0
+  } catch {
+    return 0
   }
 }
 
