@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import { asFault, Fault } from '../../ipc/faults.ts'
+import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { UNDER_WAY } from '../../ipc/lifecycle.ts'
 import type { RunningVm } from '../backends/backend.ts'
 import type { VmLayout } from '../records/layout.ts'
-import type { VmRecord } from '../records/vm-record.ts'
+import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
 import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import type { BootTime } from './quarantine-clock.ts'
 import type { VmPlan } from './vm-plan.ts'
 import { complaintPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
@@ -30,8 +33,7 @@ export async function bootVm(
   }
   const { spec } = current
   try {
-    const full = deps.ledger.holds(spec.vmId) ? '' : deps.ledger.admit(spec)
-    if (full !== '') throw new Fault('vm/over-capacity', 'transient', { detail: full })
+    requireRoom(deps, spec)
     if (because !== 'exited')
       pass.publish(rowResult(current, { power: 'stopped', phase: 'ready', detail: UNDER_WAY.booting }))
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
@@ -52,15 +54,17 @@ export async function stopVm(
   force: boolean,
   pass: Pass<VmResult>,
 ): Promise<VmResult> {
+  const stopping = await noteStop(deps, vm, record)
+  if ('row' in stopping) return stopping
   try {
-    const stopped = await stop(deps, vm, record, force, pass)
-    return rowResult(stopped, { power: 'stopped', phase: 'ready' })
+    await stop(deps, vm, stopping, force, pass)
+    return rowResult(stopping, { power: 'stopped', phase: 'ready' })
   } catch (error) {
-    return await failConverge(deps, vm, record, error)
+    return await failConverge(deps, vm, stopping, error)
   }
 }
 
-/** Stop and start in one pass; done once its boot is recorded, so a crash in between repeats it. */
+/** Stop and start in one pass; done once its boot is recorded, so a crash in between repeats it. Refused without room. */
 export async function restartVm(
   deps: PassDeps,
   vm: VmLayout,
@@ -68,14 +72,21 @@ export async function restartVm(
   pass: Pass<VmResult>,
 ): Promise<VmResult> {
   try {
-    const stopped = await stop(deps, vm, record, false, pass)
-    return await bootVm(deps, vm, stopped, 'wanted', pass)
+    requireRoom(deps, record.spec)
   } catch (error) {
     return await failConverge(deps, vm, record, error)
   }
+  const stopping = await noteStop(deps, vm, record)
+  if ('row' in stopping) return stopping
+  try {
+    await stop(deps, vm, stopping, false, pass)
+  } catch (error) {
+    return await failConverge(deps, vm, stopping, error)
+  }
+  return await bootVm(deps, vm, stopping, 'wanted', pass)
 }
 
-/** Nothing to do: forgets an error that is over. */
+/** Nothing to do: forgets an error that is over and notes what it sees. A VM out of quarantine is admitted again. */
 export async function restVm(
   deps: PassDeps,
   vm: VmLayout,
@@ -84,32 +95,60 @@ export async function restVm(
   detail: string,
   running: RunningVm | undefined,
 ): Promise<VmResult> {
-  const isStale =
-    record.lastError !== '' || (power === 'running' && (record.stopRequested || record.exit !== undefined))
-  let current = record
-  if (isStale) {
-    const stopRequested = power === 'running' ? false : record.stopRequested
-    const exit = power === 'running' ? undefined : record.exit
-    current = { ...record, lastError: '', lastReason: '', stopRequested, exit }
-    await deps.records.save(current)
+  let full = ''
+  if (!record.admitted) {
+    if (power === 'stopped') full = deps.ledger.admit(record.spec)
+    else deps.ledger.note(record.spec)
+  }
+  const current = atRest(record, power, full === '', bootTime(deps))
+  if (!isDeepStrictEqual(current, record)) await deps.records.save(current)
+  if (full !== '') {
+    const fault = overCapacity(full)
+    return rowResult(current, { power, phase: 'ready', detail: sentence(fault, record.spec.name), reason: fault.code })
   }
   const trouble = power === 'running' ? complaintPart(deps.backend.complaint(vm), record.spec.name) : {}
   return rowResult(current, { power, phase: 'ready', detail, running, ...trouble })
 }
 
+/** A VM that is down although nobody stopped it, and then was to be down, is stopped on purpose from then on. */
+function atRest(record: VmRecord, power: 'running' | 'stopped', isAdmitted: boolean, now: BootTime): VmRecord {
+  const quiet = { ...record, lastError: '', lastReason: '' }
+  if (isAdmitted) quiet.admitted ??= sizeOf(record.spec)
+  if (power === 'stopped')
+    return { ...quiet, stopRequested: record.stopRequested || record.spec.powerState === 'stopped' }
+  // Started in this boot by an agent that died before it could say so.
+  const started = record.bootId === now.bootId ? {} : { bootId: now.bootId, startedUptimeMs: now.uptimeMs }
+  return { ...quiet, stopRequested: false, exit: undefined, ...started }
+}
+
+const overCapacity = (detail: string) => new Fault('vm/over-capacity', 'transient', { detail })
+
+function requireRoom({ ledger }: PassDeps, spec: VmSpec): void {
+  const full = ledger.admit(spec)
+  if (full !== '') throw overCapacity(full)
+}
+
+/** The record with the stop in it, durable; or what to report when it cannot be, and then nothing is stopped. */
+async function noteStop(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord | VmResult> {
+  try {
+    const stopping = { ...record, stopRequested: true, lastError: '', lastReason: '', exit: undefined }
+    await deps.records.save(stopping)
+    return stopping
+  } catch (error) {
+    return await failConverge(deps, vm, record, error)
+  }
+}
+
 async function stop(
   deps: PassDeps,
   vm: VmLayout,
-  record: VmRecord,
+  stopping: VmRecord,
   force: boolean,
   pass: Pass<VmResult>,
-): Promise<VmRecord> {
-  const stopping = { ...record, stopRequested: true, lastError: '', lastReason: '', exit: undefined }
-  await deps.records.save(stopping)
+): Promise<void> {
   pass.publish(rowResult(stopping, { power: 'running', phase: 'ready', detail: UNDER_WAY.stopping }))
   const graceMs = force ? 0 : deps.stopGraceMs
   await deps.backend.shutdown(vm, { graceMs, hurry: pass.hurry }, pass.signal)
-  return stopping
 }
 
 async function exited(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {

@@ -4,9 +4,10 @@ import { isName } from '../../ipc/names.ts'
 import type { BootImage } from '../images/image-cache.ts'
 import { macOf } from '../network/mac.ts'
 import type { VmLayout } from '../records/layout.ts'
-import type { VmRecord } from '../records/vm-record.ts'
+import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { downloadDetail } from './download-detail.ts'
 import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import { isKnownPower } from './vm-plan.ts'
 import { isPermanent, type ProgressPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
@@ -32,16 +33,17 @@ export const WAITING_FOR_IMAGE = 'waiting for the image'
  * One try at making the VM whole. `record` already holds the spec; waits and refusals spend no attempt, a pass that
  * ran out of time gets its attempt back, a permanent fault spends all of them.
  */
-export async function createVm(deps: PassDeps, record: VmRecord, pass: Pass<VmResult>): Promise<VmResult> {
+export async function createVm(
+  deps: PassDeps,
+  record: VmRecord,
+  running: boolean,
+  pass: Pass<VmResult>,
+): Promise<VmResult> {
   const { spec } = record
-  if (record.createAttempts >= MAX_CREATE_ATTEMPTS)
-    return rowResult(record, {
-      power: 'stopped',
-      phase: 'failed',
-      detail: record.lastError,
-      reason: record.lastReason,
-    })
   const vm = deps.layout.vmDir(spec.vmId)
+  // A try that died after its boot left a guest on a disk that nothing proves.
+  if (running) await deps.backend.destroy(vm)
+  if (record.createAttempts >= MAX_CREATE_ATTEMPTS) return spent(record)
   let current = record
   if (spec.hostCertRequired) {
     current = await withHostKey(deps, vm, record)
@@ -49,7 +51,7 @@ export async function createVm(deps: PassDeps, record: VmRecord, pass: Pass<VmRe
   }
   const full = deps.ledger.admit(spec)
   if (full !== '') return refused(current, full)
-  const counted = { ...current, createAttempts: current.createAttempts + 1 }
+  const counted = { ...current, createAttempts: current.createAttempts + 1, admitted: sizeOf(spec) }
   try {
     checkSpec(deps, spec)
     await deps.backend.preflight(pass.signal)
@@ -72,8 +74,6 @@ async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<
     say('downloading image')
     if (spec.imageUrl !== '') await download(deps, spec, say, pass.signal)
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
-    // A try that died after its boot left a guest running on the disk about to be replaced.
-    if (await deps.backend.running(vm)) await deps.backend.destroy(vm)
     say('preparing root disk')
     await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
     say('building seed')
@@ -97,9 +97,15 @@ async function finishRunning(
 ): Promise<VmResult> {
   say()
   const running = await deps.backend.boot({ vm, spec: record.spec, image, machine: record.machine }, pass.signal)
-  const whole = await withAddresses(deps, vm, booted(record, running.machine, bootTime(deps)))
-  await deps.records.save(whole)
-  return rowResult(whole, { power: 'running', phase: 'ready', running: runningPart(running) })
+  try {
+    const whole = await withAddresses(deps, vm, booted(record, running.machine, bootTime(deps)))
+    await deps.records.save(whole)
+    return rowResult(whole, { power: 'running', phase: 'ready', running: runningPart(running) })
+  } catch (error) {
+    // Without its proof it is no VM: the next try replaces its disk.
+    await deps.backend.destroy(vm)
+    throw error
+  }
 }
 
 async function finishStopped(deps: PassDeps, record: VmRecord): Promise<VmResult> {
@@ -143,6 +149,12 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
 function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
   if (!isName(spec.name))
     throw new Fault('input/invalid', 'permanent', { field: 'name', value: spec.name, problem: 'not a host name' })
+  if (!isKnownPower(spec.powerState))
+    throw new Fault('input/invalid', 'permanent', {
+      field: 'power_state',
+      value: spec.powerState.slice(0, 40),
+      problem: 'this agent does not know it',
+    })
   if (spec.network !== '')
     throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: spec.network })
   if (spec.backend !== '' && spec.backend !== backend.name)
@@ -156,6 +168,18 @@ async function withHostKey(deps: PassDeps, vm: VmLayout, record: VmRecord): Prom
   const keyed = { ...record, hostPublicKey: publicKey }
   await deps.records.save(keyed)
   return keyed
+}
+
+/** No try is left. Tries that the end of the agent cut short have left no error behind. */
+function spent(record: VmRecord): VmResult {
+  const { lastError, lastReason, spec } = record
+  const cutShort = new Fault('vm/create-failed', 'permanent', { detail: 'the agent ended during each try' })
+  return rowResult(record, {
+    power: 'stopped',
+    phase: 'failed',
+    detail: lastError || sentence(cutShort, spec.name),
+    reason: lastReason || cutShort.code,
+  })
 }
 
 const waiting = (record: VmRecord, detail: string): VmResult =>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { create } from '@bufbuild/protobuf'
-import { asFault } from '../../ipc/faults.ts'
+import { asFault, Fault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import {
   type DesiredState,
@@ -9,16 +9,17 @@ import {
   type Snapshot,
   SnapshotSchema,
 } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
-import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
-import type { DesiredStore } from '../records/desired-state.ts'
+import type { Desired, DesiredStore } from '../records/desired-state.ts'
 import { checkedState, digestOf, isFenced } from './fence.ts'
 import type { PassDeps } from './pass-deps.ts'
+import { firstResult } from './reap-vm.ts'
 import { buildReport } from './report.ts'
+import { UnreadableRecords } from './unreadable-records.ts'
 import { type Assignment, hurries, runVmPass, supersedes } from './vm-pass.ts'
-import type { Wanted } from './vm-plan.ts'
 import type { VmResult } from './vm-result.ts'
 import { VmWorker } from './vm-worker.ts'
+import { WantedVms } from './wanted-vms.ts'
 
 /** Longest one pass over one VM may take, ms: above the 10 minutes a first image download is allowed. */
 const PASS_TIMEOUT_MS = 15 * 60_000
@@ -51,11 +52,15 @@ export class Engine {
   readonly #options: EngineOptions
   readonly #workers = new Map<string, VmWorker<Assignment, VmResult>>()
   readonly #listeners = new Set<() => void>()
-  readonly #unreadable = new Map<string, string>()
+  readonly #unreadable: UnreadableRecords
   readonly #stopping = new AbortController()
   readonly #unsubscribe: (() => void)[] = []
-  #desired: DesiredState | undefined
-  #wanted: ReadonlyMap<string, Wanted> = new Map()
+  #wanted = WantedVms.of(undefined)
+  /** What is wrong with the kept snapshot; '' = nothing. */
+  #undecided = ''
+  /** Why the records cannot be looked through; '' = they can. */
+  #unlisted = ''
+  #counted = false
   #recorded: ReadonlySet<string> = new Set()
   #fenced = false
   #accepting: Promise<unknown> = Promise.resolve()
@@ -63,53 +68,41 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options
+    this.#unreadable = new UnreadableRecords(options.passes.layout, options.passes.log)
   }
 
   /** Takes up what an earlier agent left and works on it; resolves once every VM has its assignment. */
   async start({ tick = true } = {}): Promise<void> {
-    const { passes, desired, epochs, images } = this.#options
-    const snapshot = await desired.load()
-    // Newer than anything this owner ever sent: an older owner's, who was told to go just before the agent ended.
-    const left = snapshot !== undefined && snapshot.epoch > epochs.epoch
-    this.#want(left ? NOTHING_WANTED : snapshot?.state)
-    for (const id of await passes.records.list()) {
-      const read = await passes.records.read(id)
-      if (read.kind === 'record' && !read.record.quarantine) passes.ledger.note(read.record.spec)
-      if (read.kind === 'unreadable') this.#cannotRead(id, read.error)
-    }
+    const { passes, images } = this.#options
+    this.#wanted = WantedVms.of(await this.#kept())
     this.#unsubscribe.push(
       images.onComplete((sha256) => this.#imageCame(sha256)),
       passes.backend.onExit((vmId) => this.#deliver(vmId)),
     )
-    await this.dispatch()
+    await this.#dispatched()
     if (tick) this.#ticking = this.#tick()
   }
 
-  /** Resolves when every pass has ended; guests run on. */
+  /** Takes nothing more and resolves when every pass, and a snapshot being kept, has ended; guests run on. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const stop of this.#unsubscribe) stop()
+    await this.#accepting
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
     await this.#ticking
   }
 
   /** Routes only; a snapshot is durable before it counts. Raises `input/invalid` for a malformed one. */
   accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'> {
-    const next = this.#accepting.then(() => this.#accept(snapshot))
-    this.#accepting = next.catch(() => {})
-    return next
+    return this.#inTurn(() => this.#accept(snapshot))
   }
 
   /** The agent has a new owner, durably: until its first snapshot every VM is unowned and goes on as it is. */
   disown(): Promise<void> {
-    const next = this.#accepting.then(async () => {
+    return this.#inTurn(async () => {
       this.#fenced = false
-      this.#want(NOTHING_WANTED)
-      await this.#options.desired.save(create(SnapshotSchema, { epoch: 0n, state: NOTHING_WANTED }))
-      await this.dispatch()
+      await this.#keep(create(SnapshotSchema, { epoch: 0n, state: NOTHING_WANTED }), NOTHING_WANTED)
     })
-    this.#accepting = next.catch(() => {})
-    return next
   }
 
   /** From the last results, at once. */
@@ -120,16 +113,14 @@ export class Engine {
       epoch: epochs.epoch,
       fenced: this.#fenced,
       results: new Map([...ids].filter((id) => this.#shown(id)).map((id) => [id, this.#workers.get(id)?.result])),
-      destroyed: [...this.#wanted]
-        .filter(([id, { kind }]) => kind === 'tombstone' && this.#isGone(id))
-        .map(([id]) => id),
+      destroyed: [...this.#wanted.ids()].filter((id) => this.#wanted.of(id).kind === 'tombstone' && this.#isGone(id)),
       capacity: capacity(),
       images: images.list(),
       imageBytes: (sha256) => passes.images.stat(sha256).haveBytes,
       consoleEnd,
       bootId: passes.processes.bootId(),
       now: passes.clock.now(),
-      notices: [...this.#unreadable.values(), ...(this.#options.notices?.() ?? [])],
+      notices: [...this.#troubles(), ...(this.#options.notices?.() ?? [])],
     })
   }
 
@@ -162,44 +153,92 @@ export class Engine {
 
   /** Gives every VM its assignment again; the one thing a tick waits for is the list of records. */
   async dispatch(): Promise<void> {
-    this.#recorded = new Set(await this.#options.passes.records.list())
-    for (const id of new Set([...this.#recorded, ...this.#wanted.keys()])) this.#deliver(id)
+    const ids = await this.#options.passes.records.list()
+    if (!this.#counted) await this.#count(ids)
+    this.#recorded = new Set(ids)
+    this.#unlisted = ''
+    for (const id of new Set([...ids, ...this.#wanted.ids()])) this.#deliver(id)
     this.#reapAbsent()
   }
 
   async #accept(snapshot: Snapshot): Promise<'accepted' | 'fenced'> {
-    const { epochs, desired } = this.#options
+    const { epochs } = this.#options
     const state = checkedState(snapshot)
     const digest = digestOf(snapshot, state)
     this.#fenced = isFenced(snapshot.epoch, digest, { epoch: epochs.epoch, digest: epochs.epochDigest })
     if (this.#fenced) return 'fenced'
     // Epoch first: between the two an older snapshot is refused already, and this one is welcome again.
     await epochs.raiseEpoch(snapshot.epoch, digest)
-    await desired.save(snapshot)
-    this.#want(state)
-    await this.dispatch()
+    await this.#keep(snapshot, state)
     return 'accepted'
   }
 
-  #want(state: DesiredState | undefined): void {
-    this.#desired = state
-    this.#wanted = new Map((state?.vms ?? []).map((spec) => [spec.vmId, wantedOf(spec)]))
+  /** One snapshot after the other, none once the agent stops. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#accepting.then(() => {
+      if (this.#stopping.signal.aborted) throw new Fault('app/cancelled', 'cancelled')
+      return work()
+    })
+    this.#accepting = next.catch(() => {})
+    return next
+  }
+
+  async #keep(snapshot: Snapshot, state: DesiredState): Promise<void> {
+    const deletedIn = this.#wanted.nextDeletedIn(state, snapshot.epoch, (id) => this.#recorded.has(id))
+    const desired = { snapshot, deletedIn }
+    await this.#options.desired.save(desired)
+    this.#wanted = WantedVms.of(desired)
+    this.#undecided = ''
+    await this.#dispatched()
+  }
+
+  async #kept(): Promise<Desired | undefined> {
+    const { passes, desired, epochs } = this.#options
+    const read = await desired.load()
+    if (read.kind === 'none') return undefined
+    try {
+      if (read.kind === 'unreadable') throw new Error(read.problem)
+      const { snapshot, deletedIn } = read.desired
+      checkedState(snapshot)
+      // Newer than anything this owner ever sent: an older owner's, who was told to go just before the agent ended.
+      const left = snapshot.epoch > epochs.epoch
+      return left ? { snapshot: create(SnapshotSchema, { state: NOTHING_WANTED }), deletedIn } : read.desired
+    } catch (error) {
+      this.#undecided = error instanceof Error ? error.message : String(error)
+      passes.log.error('engine.desired-unreadable', { file: passes.layout.desired, problem: this.#undecided })
+      return undefined
+    }
+  }
+
+  /** Counts what earlier agents admitted, and shows their records until a pass has looked at each VM. */
+  async #count(ids: readonly string[]): Promise<void> {
+    const { passes } = this.#options
+    for (const vmId of ids) {
+      const read = await passes.records.read(vmId)
+      if (read.kind === 'unreadable') this.#unreadable.add(vmId, this.#nameOf(vmId), read)
+      if (read.kind !== 'record') continue
+      const { admitted } = read.record
+      if (admitted) passes.ledger.note({ vmId, ...admitted })
+      this.#worker(vmId, firstResult(passes, read.record, this.#wanted.of(vmId)))
+    }
+    this.#counted = true
   }
 
   #deliver(vmId: string): void {
-    if (this.#stopping.signal.aborted) return
-    const wanted = this.#wanted.get(vmId) ?? { kind: 'absent', unowned: this.#desired !== undefined }
-    this.#worker(vmId).deliver({ vmId, wanted })
+    if (this.#stopping.signal.aborted || !this.#counted) return
+    this.#worker(vmId).deliver({ vmId, wanted: this.#wanted.of(vmId) })
   }
 
-  #worker(vmId: string): VmWorker<Assignment, VmResult> {
+  #worker(vmId: string, initial?: VmResult): VmWorker<Assignment, VmResult> {
     const known = this.#workers.get(vmId)
     if (known) return known
     const { passes, passTimeoutMs } = this.#options
-    let last: VmResult | undefined
+    let last = initial
     const worker = new VmWorker<Assignment, VmResult>({
       run: async (assignment, pass) => {
-        const result = await runVmPass(passes, assignment, pass, (error) => this.#cannotRead(vmId, error))
+        const result = await runVmPass(passes, assignment, pass, (read) =>
+          this.#unreadable.add(vmId, this.#nameOf(vmId), read),
+        )
         if (result) this.#unreadable.delete(vmId)
         return result
       },
@@ -217,6 +256,7 @@ export class Engine {
       onCrash: (error) => passes.log.error('vm.pass-crashed', { vm: vmId, error: asFault(error).message }),
       clock: passes.clock,
       passTimeoutMs: passTimeoutMs ?? PASS_TIMEOUT_MS,
+      ...(initial ? { initial } : {}),
     })
     this.#workers.set(vmId, worker)
     return worker
@@ -243,18 +283,23 @@ export class Engine {
     return result ? !result.gone : this.#recorded.has(vmId) && !this.#unreadable.has(vmId)
   }
 
-  #cannotRead(vmId: string, error: unknown): void {
-    const { layout, log } = this.#options.passes
-    const file = layout.vmDir(vmId).record
-    if (!this.#unreadable.has(vmId))
-      log.error('vm.record-unreadable', { vm: vmId, file, error: asFault(error).message })
-    const name = this.#nameOf(vmId) ?? vmId
-    this.#unreadable.set(vmId, `The record of VM ${name} cannot be read (${file}); nothing is done to it.`)
+  #troubles(): string[] {
+    const { layout } = this.#options.passes
+    const troubles = this.#unreadable.notices()
+    if (this.#undecided !== '')
+      troubles.unshift(
+        `What this host should run cannot be read (${layout.desired}: ${this.#undecided}); its VMs go on as they are until a control plane connects.`,
+      )
+    if (this.#unlisted !== '')
+      troubles.unshift(
+        `The VMs of this host cannot be listed (${layout.vms}: ${this.#unlisted}); nothing is done to them.`,
+      )
+    return troubles
   }
 
   #nameOf(vmId: string): string | undefined {
-    const wanted = this.#wanted.get(vmId)
-    if (wanted && wanted.kind !== 'absent') return wanted.spec.name
+    const wanted = this.#wanted.of(vmId)
+    if (wanted.kind !== 'absent') return wanted.spec.name
     const result = this.#workers.get(vmId)?.result
     return (result?.quarantined?.spec ?? result?.row?.spec)?.name
   }
@@ -269,18 +314,22 @@ export class Engine {
   }
 
   async #tick(): Promise<void> {
-    const { clock, log } = this.#options.passes
+    const { clock } = this.#options.passes
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await clock.sleep(TIMES.reportMs * (0.9 + Math.random() * 0.2), signal).catch(() => {})
       if (signal.aborted) return
-      await this.dispatch().catch((error) => log.error('engine.tick-failed', { error: asFault(error).message }))
+      await this.#dispatched()
     }
   }
-}
 
-function wantedOf(spec: VmSpec): Wanted {
-  return spec.tombstone
-    ? { kind: 'tombstone', spec, graceMs: Number(spec.tombstone.graceS) * 1000 }
-    : { kind: 'live', spec }
+  /** What cannot be routed now is told, and routed by a later tick. */
+  async #dispatched(): Promise<void> {
+    try {
+      await this.dispatch()
+    } catch (error) {
+      this.#unlisted = asFault(error).message
+      this.#options.passes.log.error('engine.dispatch-failed', { error: this.#unlisted })
+    }
+  }
 }

@@ -5,7 +5,7 @@ import type { OnProgress } from '../images/download.ts'
 import type { BootImage } from '../images/image-cache.ts'
 import type { Processes } from '../os/process.ts'
 import type { AgentLayout, VmLayout } from '../records/layout.ts'
-import type { VmRecord } from '../records/vm-record.ts'
+import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import type { VmRecords } from '../records/vm-records.ts'
 import type { SeedInput } from '../seed/seed-documents.ts'
 import type { CreateSlots } from './create-slots.ts'
@@ -73,6 +73,7 @@ export function booted(record: VmRecord, machine: string, now: BootTime): VmReco
     restartCount: record.spec.restartCount,
     exit: undefined,
     machine,
+    admitted: sizeOf(record.spec),
   }
 }
 

@@ -15,16 +15,29 @@ export function elapsedMs(q: Quarantine, now: BootTime): number {
   return q.elapsedMs + (counting ? Math.max(0, now.uptimeMs - q.sinceUptimeMs!) : 0)
 }
 
-/** Starts the clock, or lets a standing one go on. The same object when nothing needs writing down. */
-export function counting(q: Quarantine | undefined, now: BootTime): Quarantine {
-  const fresh = q?.sinceUptimeMs !== undefined && q.bootId === now.bootId && now.uptimeMs - q.sinceUptimeMs < FOLD_MS
-  if (q && fresh) return q
-  return { elapsedMs: q ? elapsedMs(q, now) : 0, sinceUptimeMs: now.uptimeMs, bootId: now.bootId }
+/**
+ * Starts the clock for a deletion, or lets the one that stands for it go on. The same object when nothing needs writing
+ * down.
+ */
+export function counting(q: Quarantine | undefined, now: BootTime, tombstone = ''): Quarantine {
+  const known = q && countsFor(q, tombstone) ? q : undefined
+  const fresh =
+    known?.sinceUptimeMs !== undefined &&
+    known.bootId === now.bootId &&
+    now.uptimeMs - known.sinceUptimeMs < FOLD_MS &&
+    known.tombstone === tombstone
+  if (known && fresh) return known
+  const spent = known ? elapsedMs(known, now) : 0
+  return { elapsedMs: spent, sinceUptimeMs: now.uptimeMs, bootId: now.bootId, tombstone }
 }
+
+/** False when the VM was wanted again since: then this deletion has a clock of its own. */
+export const countsFor = (q: Quarantine, tombstone: string): boolean =>
+  q.tombstone === tombstone || q.tombstone === '' || tombstone === ''
 
 /** Stops the clock, keeping what was counted. The same object when it stands already. */
 export function standing(q: Quarantine, now: BootTime): Quarantine {
   return q.sinceUptimeMs === undefined
     ? q
-    : { elapsedMs: elapsedMs(q, now), sinceUptimeMs: undefined, bootId: now.bootId }
+    : { ...q, elapsedMs: elapsedMs(q, now), sinceUptimeMs: undefined, bootId: now.bootId }
 }

@@ -1,15 +1,9 @@
-import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { Size } from '../records/vm-record.ts'
 
 /** Most this host gives to VMs together; 0 = unlimited. */
-export interface Caps {
-  vcpus: number
-  /** MiB. */
-  memMb: number
-  /** GiB. */
-  diskGb: number
-}
+export type Caps = Size
 
-type Size = Pick<VmSpec, 'vmId' | 'vcpus' | 'memMb' | 'diskGb'>
+type SizedVm = Size & { vmId: string }
 
 const DIMENSIONS = [
   { key: 'vcpus', words: 'vCPUs' },
@@ -20,19 +14,24 @@ const DIMENSIONS = [
 /** Who holds how much of the host. Synchronous, so that two creates of one tick cannot both take the last room. */
 export class QuotaLedger {
   readonly #caps: Caps
-  readonly #held = new Map<string, Size>()
+  readonly #held = new Map<string, SizedVm>()
 
   constructor(caps: Caps) {
     this.#caps = caps
   }
 
-  /** Counts a VM that exists already, over the caps or not. */
-  note(spec: Size): void {
-    this.#held.set(spec.vmId, spec)
+  /** Counts what a VM was admitted with before, over the caps or not. */
+  note({ vmId, vcpus, memMb, diskGb }: SizedVm): void {
+    this.#held.set(vmId, { vmId, vcpus, memMb, diskGb })
   }
 
-  holds(vmId: string): boolean {
-    return this.#held.has(vmId)
+  /** Undefined = it holds nothing. */
+  held(vmId: string): Size | undefined {
+    return this.#held.get(vmId)
+  }
+
+  holders(): string[] {
+    return [...this.#held.keys()]
   }
 
   /** Idempotent. */
@@ -40,16 +39,20 @@ export class QuotaLedger {
     this.#held.delete(vmId)
   }
 
-  /** Commits the VM's size and returns ''; or commits nothing and says which dimension has no room. */
-  admit(spec: Size): string {
+  /**
+   * Commits the VM's size and returns ''; or commits nothing and says which dimension has no room. What a VM holds
+   * already it is never refused: caps lowered since do not keep it from starting again, only from growing.
+   */
+  admit(spec: SizedVm): string {
+    const own = this.#held.get(spec.vmId)
     for (const { key, words } of DIMENSIONS) {
       const cap = this.#caps[key]
-      if (cap === 0) continue
+      if (cap === 0 || (own && spec[key] <= own[key])) continue
       let others = 0
       for (const [id, size] of this.#held) if (id !== spec.vmId) others += size[key]
       if (others + spec[key] > cap) return `${spec[key]} ${words} wanted, ${Math.max(0, cap - others)} of ${cap} free`
     }
-    this.#held.set(spec.vmId, spec)
+    this.note(spec)
     return ''
   }
 }

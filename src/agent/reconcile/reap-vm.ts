@@ -1,29 +1,51 @@
 import { asFault } from '../../ipc/faults.ts'
 import type { RunningVm } from '../backends/backend.ts'
 import type { VmLayout } from '../records/layout.ts'
-import type { VmRecord } from '../records/vm-record.ts'
+import { newRecord, type VmRecord } from '../records/vm-record.ts'
 import { bootTime, type PassDeps } from './pass-deps.ts'
-import { counting, elapsedMs, standing } from './quarantine-clock.ts'
-import { exists } from './vm-plan.ts'
-import { complaintPart, goneResult, quarantineResult, rowResult, sentence, type VmResult } from './vm-result.ts'
+import { counting, countsFor, elapsedMs, standing } from './quarantine-clock.ts'
+import { exists, type Wanted } from './vm-plan.ts'
+import {
+  complaintPart,
+  goneResult,
+  type QuarantinePart,
+  quarantineResult,
+  rowResult,
+  sentence,
+  type VmResult,
+} from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
+
+/** What a report says of a VM in quarantine, before anything is tried with it. */
+export function quarantinePart(deps: PassDeps, { quarantine }: VmRecord, wanted: Wanted): Omit<QuarantinePart, 'spec'> {
+  const unowned = wanted.kind === 'absent' && wanted.unowned
+  if (wanted.kind !== 'tombstone' || !quarantine) return { destroyAt: undefined, unowned, detail: '' }
+  const spent = countsFor(quarantine, wanted.since) ? elapsedMs(quarantine, bootTime(deps)) : 0
+  return { destroyAt: deps.clock.now() + Math.max(0, wanted.graceMs - spent), unowned, detail: '' }
+}
+
+/** What a record alone says of its VM, before a pass has looked: its power is unknown. */
+export function firstResult(deps: PassDeps, record: VmRecord, wanted: Wanted): VmResult {
+  if (record.quarantine) return quarantineResult(record, quarantinePart(deps, record, wanted))
+  const unowned = wanted.kind === 'absent' && wanted.unowned
+  return rowResult(record, { power: undefined, phase: undefined, unowned, spec: unowned ? record.spec : undefined })
+}
 
 /** Stamps first, then stops: the compute is free at once, the disk and the address stay until destroyVm. */
 export async function quarantineVm(
   deps: PassDeps,
   vm: VmLayout,
   record: VmRecord,
-  graceMs: number,
+  wanted: Wanted,
   running: RunningVm | undefined,
   pass: Pass<VmResult>,
 ): Promise<VmResult> {
-  const now = bootTime(deps)
-  const quarantine = counting(record.quarantine, now)
-  const marked = { ...record, quarantine, stopRequested: true, exit: undefined }
-  if (quarantine !== record.quarantine) await deps.records.save(marked)
+  const since = wanted.kind === 'tombstone' ? wanted.since : ''
+  const quarantine = counting(record.quarantine, bootTime(deps), since)
+  const marked = { ...record, quarantine, stopRequested: true, exit: undefined, admitted: undefined }
+  if (quarantine !== record.quarantine) await noteClock(deps, record, marked)
   deps.ledger.release(vm.id)
-  const destroyAt = deps.clock.now() + Math.max(0, graceMs - elapsedMs(quarantine, now))
-  const part = { destroyAt, unowned: false, detail: '' }
+  const part = quarantinePart(deps, marked, wanted)
   if (!running) return quarantineResult(marked, part)
   pass.publish(quarantineResult(marked, { ...part, detail: 'stopping' }))
   return quarantineResult(marked, { ...part, detail: await stopQuietly(deps, vm, marked, pass) })
@@ -34,15 +56,37 @@ export async function holdVm(
   deps: PassDeps,
   vm: VmLayout,
   record: VmRecord,
-  unowned: boolean,
+  wanted: Wanted,
   running: RunningVm | undefined,
   pass: Pass<VmResult>,
 ): Promise<VmResult> {
   const quarantine = standing(record.quarantine!, bootTime(deps))
   const held = { ...record, quarantine }
-  if (quarantine !== record.quarantine) await deps.records.save(held)
+  if (quarantine !== record.quarantine) await noteClock(deps, record, held)
   const detail = running ? await stopQuietly(deps, vm, held, pass) : ''
-  return quarantineResult(held, { destroyAt: undefined, unowned, detail })
+  return quarantineResult(held, { ...quarantinePart(deps, held, wanted), detail })
+}
+
+/** The first stamp must hold before anything is stopped; to write down later ones may wait for a disk with room. */
+async function noteClock(deps: PassDeps, before: VmRecord, after: VmRecord): Promise<void> {
+  try {
+    await deps.records.save(after)
+  } catch (error) {
+    if (!before.quarantine || before.quarantine.tombstone !== after.quarantine?.tombstone) throw error
+    deps.log.warn('vm.clock-not-saved', { vm: after.spec.vmId, error: asFault(error).message })
+  }
+}
+
+/** There is no record. For a deleted VM that is the proof people wait for: nothing of it may be left then. */
+export async function acknowledge(deps: PassDeps, vmId: string, wanted: Wanted): Promise<VmResult> {
+  deps.ledger.release(vmId)
+  if (wanted.kind !== 'tombstone') return goneResult
+  try {
+    await deps.records.remove(vmId)
+    return goneResult
+  } catch (error) {
+    return notDestroyed(deps, newRecord(wanted.spec), error)
+  }
 }
 
 /** Ends everything of the VM on this host. Repeated each tick until it holds; only then the record goes. */
@@ -53,11 +97,15 @@ export async function destroyVm(deps: PassDeps, vm: VmLayout, record: VmRecord):
     await deps.records.remove(vm.id)
     return goneResult
   } catch (error) {
-    const fault = asFault(error)
-    deps.log.warn('vm.destroy-failed', { vm: vm.id, code: fault.code, error: fault.message })
-    const detail = sentence(fault, record.spec.name)
-    return quarantineResult(record, { destroyAt: deps.clock.now(), unowned: false, detail })
+    return notDestroyed(deps, record, error)
   }
+}
+
+function notDestroyed(deps: PassDeps, record: VmRecord, error: unknown): VmResult {
+  const fault = asFault(error)
+  deps.log.warn('vm.destroy-failed', { vm: record.spec.vmId, code: fault.code, error: fault.message })
+  const detail = sentence(fault, record.spec.name)
+  return quarantineResult(record, { destroyAt: deps.clock.now(), unowned: false, detail })
 }
 
 /** A VM no accepted snapshot names is only looked at. */

@@ -6,9 +6,10 @@ import { askVm, bootVm, restartVm, restVm, stopVm } from './converge-vm.ts'
 import { forgiven } from './crash-loop.ts'
 import { createVm } from './create-vm.ts'
 import { bootTime, type PassDeps, withAddresses } from './pass-deps.ts'
-import { destroyVm, holdVm, leaveVm, quarantineVm } from './reap-vm.ts'
+import { acknowledge, destroyVm, holdVm, leaveVm, quarantinePart, quarantineVm } from './reap-vm.ts'
+import type { UnreadableRecord } from './unreadable-records.ts'
 import { exists, planVm, type Wanted } from './vm-plan.ts'
-import { goneResult, rowResult, sentence, type VmResult } from './vm-result.ts'
+import { quarantineResult, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
 export interface Assignment {
@@ -34,11 +35,11 @@ export async function runVmPass(
   deps: PassDeps,
   { vmId, wanted }: Assignment,
   pass: Pass<VmResult>,
-  onUnreadable: (error: unknown) => void,
+  onUnreadable: (read: UnreadableRecord) => void,
 ): Promise<VmResult | undefined> {
   const read = await deps.records.read(vmId)
   if (read.kind === 'unreadable') {
-    onUnreadable(read.error)
+    onUnreadable(read)
     return undefined
   }
   const found = read.kind === 'record' ? read.record : undefined
@@ -51,6 +52,7 @@ export async function runVmPass(
     const fault = asFault(error)
     deps.log.error('vm.pass-failed', { vm: vmId, code: fault.code, error: fault.message })
     const detail = sentence(fault, spec.name)
+    if (found?.quarantine) return quarantineResult(found, { ...quarantinePart(deps, found, wanted), detail })
     return rowResult(found ?? newRecord(spec), { power: undefined, phase: undefined, detail, reason: fault.code })
   }
 }
@@ -66,13 +68,13 @@ async function actOn(
   const running = found ? await deps.backend.running(vm) : undefined
   const record = wanted.kind === 'live' ? await claim(deps, found, wanted.spec, running !== undefined) : found
   const plan = planVm(wanted, { record, running: running !== undefined, now: bootTime(deps) })
-  if (!record || plan.do === 'acknowledge') {
-    deps.ledger.release(vmId)
-    return goneResult
-  }
+  if (!record || plan.do === 'acknowledge') return await acknowledge(deps, vmId, wanted)
+  const { admitted } = record
+  // What no ledger counts yet: its record could not be read when the agent started.
+  if (admitted && !deps.ledger.held(vmId)) deps.ledger.note({ vmId, ...admitted })
   switch (plan.do) {
     case 'create':
-      return await createVm(deps, record, pass)
+      return await createVm(deps, record, running !== undefined, pass)
     case 'boot':
       return await bootVm(deps, vm, record, plan.because, pass)
     case 'restart':
@@ -84,11 +86,11 @@ async function actOn(
     case 'rest':
       return await restVm(deps, vm, record, plan.power, plan.detail, running)
     case 'quarantine':
-      return await quarantineVm(deps, vm, record, graceOf(wanted), running, pass)
+      return await quarantineVm(deps, vm, record, wanted, running, pass)
     case 'destroy':
       return await destroyVm(deps, vm, record)
     case 'hold':
-      return await holdVm(deps, vm, record, isUnowned(wanted), running, pass)
+      return await holdVm(deps, vm, record, wanted, running, pass)
     case 'leave':
       return await leaveVm(deps, vm, record, isUnowned(wanted), running)
     default:
@@ -96,7 +98,6 @@ async function actOn(
   }
 }
 
-const graceOf = (wanted: Wanted): number => (wanted.kind === 'tombstone' ? wanted.graceMs : 0)
 const isUnowned = (wanted: Wanted): boolean => wanted.kind === 'absent' && wanted.unowned
 
 /**

@@ -1,12 +1,13 @@
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop } from './crash-loop.ts'
-import { type BootTime, elapsedMs } from './quarantine-clock.ts'
+import { type BootTime, countsFor, elapsedMs } from './quarantine-clock.ts'
 
 /** What the last accepted snapshot says of one VM. */
 export type Wanted =
   | { kind: 'live'; spec: VmSpec }
-  | { kind: 'tombstone'; spec: VmSpec; graceMs: number }
+  /** `since` names this deletion: another one, after the VM was wanted again, has another. */
+  | { kind: 'tombstone'; spec: VmSpec; graceMs: number; since: string }
   /** `unowned` is false while no snapshot was accepted at all: then nothing can be said. */
   | { kind: 'absent'; unowned: boolean }
 
@@ -36,6 +37,9 @@ export type VmPlan =
 /** A VM exists only once a create was whole; a disk alone proves nothing. */
 export const exists = (record: VmRecord | undefined): record is VmRecord => record !== undefined && record.bootId !== ''
 
+/** A newer control plane may ask for more than this agent can do; empty means running. */
+export const isKnownPower = (powerState: string): boolean => ['', 'running', 'stopped'].includes(powerState)
+
 /** What to do for one VM now. Pure and total; the same inputs give the same plan. */
 export function planVm(wanted: Wanted, { record, running, now }: Observed): VmPlan {
   switch (wanted.kind) {
@@ -43,7 +47,8 @@ export function planVm(wanted: Wanted, { record, running, now }: Observed): VmPl
       return exists(record) ? planPower(wanted.spec, record, running, now) : { do: 'create' }
     case 'tombstone': {
       if (!record) return { do: 'acknowledge' }
-      const spent = record.quarantine ? elapsedMs(record.quarantine, now) : 0
+      const { quarantine } = record
+      const spent = quarantine && countsFor(quarantine, wanted.since) ? elapsedMs(quarantine, now) : 0
       return { do: spent >= wanted.graceMs ? 'destroy' : 'quarantine' }
     }
     case 'absent':
@@ -55,6 +60,10 @@ export function planVm(wanted: Wanted, { record, running, now }: Observed): VmPl
 function planPower(spec: VmSpec, record: VmRecord, running: boolean, now: BootTime): VmPlan {
   if (spec.powerState === 'stopped')
     return running ? { do: 'stop', force: spec.forceStop } : { do: 'rest', power: 'stopped', detail: '' }
+  if (!isKnownPower(spec.powerState)) {
+    const detail = `this agent does not know the power state ${JSON.stringify(spec.powerState.slice(0, 40))}`
+    return { do: 'rest', power: running ? 'running' : 'stopped', detail }
+  }
   const restartAsked = spec.restartCount > record.restartCount
   if (running) return restartAsked ? { do: 'restart' } : { do: 'rest', power: 'running', detail: '' }
   if (record.stopRequested || restartAsked) return { do: 'boot', because: 'wanted' }

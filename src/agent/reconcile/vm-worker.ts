@@ -27,6 +27,8 @@ export interface WorkerOptions<A, R> {
   clock: Clock
   /** Longest a pass may take, ms; 0 = no watchdog. */
   passTimeoutMs: number
+  /** What stands until the first pass says something. */
+  initial?: R
 }
 
 const SUPERSEDED = new Fault('app/cancelled', 'cancelled', { message: 'a newer assignment took over' })
@@ -52,6 +54,7 @@ export class VmWorker<A, R> {
 
   constructor(options: WorkerOptions<A, R>) {
     this.#options = options
+    this.#result = options.initial
   }
 
   /** Never blocks. */

@@ -10,7 +10,20 @@ export interface Quarantine {
   sinceUptimeMs: number | undefined
   /** Boot in which `sinceUptimeMs` was read. */
   bootId: string
+  /** Which deletion it counts for; '' = unknown (written by an agent that did not tell them apart). */
+  tombstone: string
 }
+
+/** What a VM takes of its host. */
+export interface Size {
+  vcpus: number
+  /** MiB. */
+  memMb: number
+  /** GiB. */
+  diskGb: number
+}
+
+export const sizeOf = ({ vcpus, memMb, diskGb }: Size): Size => ({ vcpus, memMb, diskGb })
 
 /** What the agent remembers of one VM. */
 export interface VmRecord {
@@ -39,6 +52,8 @@ export interface VmRecord {
   networkIp: string
   /** Versioned machine type of the first boot; '' = not booted yet. */
   machine: string
+  /** What the quota granted it; undefined = nothing: not admitted yet, or in quarantine. */
+  admitted: Size | undefined
 }
 
 export const newRecord = (spec: VmSpec): VmRecord => ({
@@ -58,10 +73,14 @@ export const newRecord = (spec: VmSpec): VmRecord => ({
   ip: '',
   networkIp: '',
   machine: '',
+  admitted: undefined,
 })
 
+/** What this agent writes and the only one it reads. It rises when an older agent would misread; new fields do not. */
+const VERSION = 1
+
 const RecordFile = z.object({
-  version: z.literal(1),
+  version: z.literal(VERSION),
   spec: z.json(),
   boot_id: z.string(),
   create_attempts: z.number().int(),
@@ -74,19 +93,26 @@ const RecordFile = z.object({
   crashes: z.number().int(),
   exit: z.object({ uptime_ms: z.number(), reason: z.string() }).nullable(),
   quarantine: z
-    .object({ elapsed_ms: z.number(), since_uptime_ms: z.number().nullable(), boot_id: z.string() })
+    .object({
+      elapsed_ms: z.number(),
+      since_uptime_ms: z.number().nullable(),
+      boot_id: z.string(),
+      tombstone: z.string().optional(),
+    })
     .nullable(),
   host_public_key: z.string(),
   ip: z.string(),
   network_ip: z.string(),
   machine: z.string(),
+  admitted: z.object({ vcpus: z.number(), mem_mb: z.number(), disk_gb: z.number() }).nullish(),
 })
+type RecordFile = z.infer<typeof RecordFile>
 
-/** JSON text of version 1; 64-bit numbers are strings in it. */
+/** JSON text; 64-bit numbers are strings in it. */
 export function encodeRecord(record: VmRecord): string {
-  const { quarantine: q } = record
-  const file: z.infer<typeof RecordFile> = {
-    version: 1,
+  const { quarantine: q, admitted } = record
+  const file: RecordFile = {
+    version: VERSION,
     spec: toJson(VmSpecSchema, record.spec) as z.infer<ReturnType<typeof z.json>>,
     boot_id: record.bootId,
     create_attempts: record.createAttempts,
@@ -98,21 +124,30 @@ export function encodeRecord(record: VmRecord): string {
     quick_ends: record.quickEnds,
     crashes: record.crashes,
     exit: record.exit ? { uptime_ms: record.exit.uptimeMs, reason: record.exit.reason } : null,
-    quarantine: q ? { elapsed_ms: q.elapsedMs, since_uptime_ms: q.sinceUptimeMs ?? null, boot_id: q.bootId } : null,
+    quarantine: q
+      ? {
+          elapsed_ms: q.elapsedMs,
+          since_uptime_ms: q.sinceUptimeMs ?? null,
+          boot_id: q.bootId,
+          tombstone: q.tombstone,
+        }
+      : null,
     host_public_key: record.hostPublicKey,
     ip: record.ip,
     network_ip: record.networkIp,
     machine: record.machine,
+    admitted: admitted ? { vcpus: admitted.vcpus, mem_mb: admitted.memMb, disk_gb: admitted.diskGb } : null,
   }
   return `${JSON.stringify(file, null, 2)}\n`
 }
 
-/** Throws when the text is not a whole record. */
+/** Throws when the text is not a whole record of the version this agent knows; the message says what is wrong. */
 export function decodeRecord(text: string): VmRecord {
-  const file = RecordFile.parse(JSON.parse(text))
+  const file = parse(text)
   const q = file.quarantine
+  const spec = fromJson(VmSpecSchema, file.spec as JsonValue, { ignoreUnknownFields: true })
   return {
-    spec: fromJson(VmSpecSchema, file.spec as JsonValue, { ignoreUnknownFields: true }),
+    spec,
     bootId: file.boot_id,
     createAttempts: file.create_attempts,
     lastError: file.last_error,
@@ -125,11 +160,32 @@ export function decodeRecord(text: string): VmRecord {
     crashes: file.crashes,
     exit: file.exit ? { uptimeMs: file.exit.uptime_ms, reason: file.exit.reason } : undefined,
     quarantine: q
-      ? { elapsedMs: q.elapsed_ms, sinceUptimeMs: q.since_uptime_ms ?? undefined, bootId: q.boot_id }
+      ? {
+          elapsedMs: q.elapsed_ms,
+          sinceUptimeMs: q.since_uptime_ms ?? undefined,
+          bootId: q.boot_id,
+          tombstone: q.tombstone ?? '',
+        }
       : undefined,
     hostPublicKey: file.host_public_key,
     ip: file.ip,
     networkIp: file.network_ip,
     machine: file.machine,
+    admitted: admittedOf(file, spec),
   }
+}
+
+/** A record older than the field: whatever was begun on this host was admitted, with the size it has. */
+function admittedOf({ admitted, boot_id, create_attempts, quarantine }: RecordFile, spec: VmSpec): Size | undefined {
+  if (admitted) return { vcpus: admitted.vcpus, memMb: admitted.mem_mb, diskGb: admitted.disk_gb }
+  const begun = admitted === undefined && (boot_id !== '' || create_attempts > 0) && quarantine === null
+  return begun ? sizeOf(spec) : undefined
+}
+
+function parse(text: string): RecordFile {
+  const json: unknown = JSON.parse(text)
+  const version = (json as { version?: unknown } | null)?.version
+  if (typeof version === 'number' && version !== VERSION)
+    throw new Error(`it is of version ${version}, this agent knows version ${VERSION}`)
+  return RecordFile.parse(json)
 }

@@ -1,69 +1,88 @@
 import { Fault } from '../../ipc/faults.ts'
 import { isId } from '../../ipc/names.ts'
-import {
-  ensureDir,
-  isDiskFull,
-  listDir,
-  readIfPresent,
-  removeAtomically,
-  removeTree,
-  sizeIfPresent,
-  writeDurable,
-} from '../os/files.ts'
+import * as files from '../os/files.ts'
 import type { AgentLayout } from './layout.ts'
+import { problemOf } from './problem.ts'
 import { decodeRecord, encodeRecord, type VmRecord } from './vm-record.ts'
 
 /** Unreadable is not absent: acting on it would send a running VM through create again. */
 export type RecordRead =
   | { kind: 'absent' }
-  | { kind: 'unreadable'; error: unknown }
+  /** `problem` says in words what is wrong. */
+  | { kind: 'unreadable'; error: unknown; problem: string }
   | { kind: 'record'; record: VmRecord }
 
 /** One file per VM, replaced atomically. Each VM's worker is the only writer of its file. */
 export interface VmRecords {
-  /** Ids with a record, readable or not. */
+  /** Ids with a record, readable or not, and ids of disks whose record is missing. */
   list(): Promise<string[]>
-  /** Never rejects. */
+  /** Never rejects. A disk without its record is unreadable, not absent. */
   read(id: string): Promise<RecordRead>
   /** Keyed by the id inside the record's own spec. Durable when it resolves. Raises `host/disk-full`. */
   save(record: VmRecord): Promise<void>
-  /** Removes the VM's whole directory in one step; idempotent. */
+  /** Removes the VM's whole directory in one step, and what an earlier try left of it; idempotent. */
   remove(id: string): Promise<void>
 }
 
-/** Records as files below the layout's `vms`; directories without a record file do not count. */
-export function fileRecords(layout: AgentLayout): VmRecords {
+export type RecordFiles = Pick<
+  typeof files,
+  'ensureDir' | 'listDir' | 'readIfPresent' | 'removeAtomically' | 'sizeIfPresent' | 'writeDurable'
+>
+
+/** Files looked at at one time while listing. */
+const LIST_BATCH = 64
+
+/** Records as files below the layout's `vms`. */
+export function fileRecords(layout: AgentLayout, on: RecordFiles = files): VmRecords {
+  const isThere = async (path: string) => (await on.sizeIfPresent(path).catch(() => 0)) !== undefined
+  const holdsVm = async (id: string) => {
+    const vm = layout.vmDir(id)
+    return (await isThere(vm.record)) || (await isThere(vm.disk))
+  }
   return {
     async list() {
-      const names = (await listDir(layout.vms)).filter(isId)
-      const sizes = await Promise.all(names.map((id) => sizeIfPresent(layout.vmDir(id).record).catch(() => 0)))
-      return names.filter((_, i) => sizes[i] !== undefined)
+      const names = (await on.listDir(layout.vms)).filter(isId)
+      const ids: string[] = []
+      for (let i = 0; i < names.length; i += LIST_BATCH) {
+        const batch = names.slice(i, i + LIST_BATCH)
+        const held = await Promise.all(batch.map(holdsVm))
+        ids.push(...batch.filter((_, n) => held[n]))
+      }
+      return ids
     },
     async read(id) {
+      const vm = layout.vmDir(id)
       try {
-        const bytes = await readIfPresent(layout.vmDir(id).record)
-        return bytes === undefined
-          ? { kind: 'absent' }
-          : { kind: 'record', record: decodeRecord(bytes.toString('utf8')) }
+        const bytes = await on.readIfPresent(vm.record)
+        if (bytes) return { kind: 'record', record: recordOf(id, bytes) }
+        if (await isThere(vm.disk)) throw new Error('it is missing, but the disk is there')
+        return { kind: 'absent' }
       } catch (error) {
-        return { kind: 'unreadable', error }
+        return { kind: 'unreadable', error, problem: problemOf(error) }
       }
     },
     async save(record) {
       const vm = layout.vmDir(record.spec.vmId)
       try {
-        await ensureDir('vm-dir.make', vm.dir)
-        await writeDurable('record.save', vm.record, encodeRecord(record))
+        await on.ensureDir('vm-dir.make', vm.dir)
+        await on.writeDurable('record.save', vm.record, encodeRecord(record))
       } catch (error) {
-        throw isDiskFull(error) ? new Fault('host/disk-full', 'transient', {}, { cause: error }) : error
+        throw files.isDiskFull(error) ? new Fault('host/disk-full', 'transient', {}, { cause: error }) : error
       }
     },
     async remove(id) {
-      await ensureDir('trash.dir', layout.trash)
-      await removeAtomically('vm.remove', layout.vmDir(id).dir, layout.trash)
+      await on.ensureDir('trash.dir', layout.trash)
+      await on.removeAtomically('vm.remove', layout.vmDir(id).dir, layout.trash)
     },
   }
 }
 
+function recordOf(id: string, bytes: Buffer): VmRecord {
+  if (bytes.length === 0) throw new Error('it is empty')
+  const record = decodeRecord(bytes.toString('utf8'))
+  if (record.spec.vmId !== id) throw new Error(`it is the record of VM ${record.spec.vmId}`)
+  return record
+}
+
 /** What a crash left between the two halves of a removal. */
-export const emptyTrash = (layout: AgentLayout): Promise<void> => removeTree('trash.empty', layout.trash)
+export const emptyTrash = (layout: AgentLayout): Promise<void> => files.removeTree('trash.empty', layout.trash)

@@ -9,7 +9,7 @@ const rebooted = (rig: Rig) => {
 }
 
 describe('converging an existing VM', () => {
-  it('PWR-05, T15: the stop is durable before the guest is asked; if it cannot be, the guest is not touched', async () => {
+  it('the stop is durable before the guest is asked; if it cannot be, the guest is not touched', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.records.onSave = (record) => {
@@ -24,7 +24,7 @@ describe('converging an existing VM', () => {
     expect(rig.records.of(ID)?.stopRequested).toBe(true)
   })
 
-  it('PWR-04: a start clears the stop request, the error and the detail', async () => {
+  it('a start clears the stop request, the error and the detail', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(aVm({ powerState: 'stopped' }))
@@ -33,7 +33,7 @@ describe('converging an existing VM', () => {
     expect(rig.records.of(ID)).toMatchObject({ stopRequested: false, lastError: '', bootId: 'boot-1' })
   })
 
-  it('PWR-02, PWR-03, T16: a running VM comes back after a host reboot and never counts as failed', async () => {
+  it('a running VM comes back after a host reboot and never counts as failed', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rebooted(rig)
@@ -44,7 +44,7 @@ describe('converging an existing VM', () => {
     expect(rig.records.of(ID)?.bootId).toBe('boot-2')
   })
 
-  it('PWR-08, T16: a stopped VM stays stopped after a host reboot', async () => {
+  it('a stopped VM stays stopped after a host reboot', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(aVm({ powerState: 'stopped' }))
@@ -72,7 +72,7 @@ describe('converging an existing VM', () => {
     expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(1)
   })
 
-  it('PROV-05, BUD-10, T17: a guest that ended by itself says why, and is started again', async () => {
+  it('a guest that ended by itself says why, and is started again', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.story.length = 0
@@ -83,7 +83,7 @@ describe('converging an existing VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('BUD-09, T17: an end without a reason is still told as one', async () => {
+  it('an end without a reason is still told as one', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.story.length = 0
@@ -108,7 +108,7 @@ describe('converging an existing VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('BUD-09: a boot that fails says so at once, with what the hypervisor printed, and every tick tries again', async () => {
+  it('a boot that fails says so at once, with what the hypervisor printed, and every tick tries again', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(aVm({ powerState: 'stopped' }))
@@ -122,7 +122,7 @@ describe('converging an existing VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('PWR-01, PWR-07, T18: an address once known stays known when the backend has no answer', async () => {
+  it('an address once known stays known when the backend has no answer', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.backend.addresses.set(ID, '10.0.0.2')
@@ -135,7 +135,7 @@ describe('converging an existing VM', () => {
     expect(rig.row()).toMatchObject({ ip: '10.0.0.2', networkIp: '192.0.2.7' })
   })
 
-  it('RPT-03: a failed row carries both addresses too', async () => {
+  it('a failed row carries both addresses too', async () => {
     await using rig = await Rig.open()
     rig.backend.addresses.set(ID, '10.0.0.2')
     rig.backend.networkAddresses.set(ID, '192.0.2.7')
@@ -222,7 +222,7 @@ describe('converging an existing VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('SEED-17: converging never builds a seed or a disk again', async () => {
+  it('converging never builds a seed or a disk again', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(aVm({ powerState: 'stopped', cloudInit: Buffer.from('other') }))

@@ -4,7 +4,7 @@ import { CreateSlots } from '../../../../src/agent/reconcile/create-slots.ts'
 const never = new AbortController().signal
 
 describe('create slots', () => {
-  it('QUO-08: 0 means no throttle', async () => {
+  it('0 means no throttle', async () => {
     const slots = new CreateSlots(0)
     await Promise.all([slots.take(never), slots.take(never), slots.take(never)])
   })
@@ -27,7 +27,7 @@ describe('create slots', () => {
     expect(order).toEqual(['first', 'second', 'third'])
   })
 
-  it('CRE-22: releasing twice frees one slot', async () => {
+  it('releasing twice frees one slot', async () => {
     const slots = new CreateSlots(1)
     const release = await slots.take(never)
     release()

@@ -7,7 +7,7 @@ import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
 const permanent = () => new Fault('vmm/missing', 'permanent', { detail: 'no QEMU' })
 
 describe('creating a VM', () => {
-  it('CRE-08, CRE-10, CRE-12, CRE-13, CRE-16: tells its steps in order and ends running', async () => {
+  it('tells its steps in order and ends running', async () => {
     await using rig = await Rig.open()
     rig.images.onFetch = async (progress) => progress(Math.round(0.4 * GiB), Math.round(3.7 * GiB))
     await rig.want(aVm())
@@ -23,7 +23,7 @@ describe('creating a VM', () => {
     expect(rig.backend.calls).toEqual(['preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
   })
 
-  it('CRE-08, CRE-13: while a step runs its row is creating and says which, and nothing is proven yet', async () => {
+  it('while a step runs its row is creating and says which, and nothing is proven yet', async () => {
     await using rig = await Rig.open()
     const release = rig.backend.hold('prepareRootDisk')
     await rig.send([aVm()])
@@ -40,7 +40,7 @@ describe('creating a VM', () => {
     expect(rig.row()?.progress).toBeUndefined()
   })
 
-  it('CRE-12: an image that is here already is not fetched, and its step is passed straight through', async () => {
+  it('an image that is here already is not fetched, and its step is passed straight through', async () => {
     await using rig = await Rig.open()
     rig.images.whole.add(SHA)
     await rig.want(aVm())
@@ -51,7 +51,7 @@ describe('creating a VM', () => {
     ])
   })
 
-  it('CRE-20: download progress is told a few times a second, waits for nobody and is not written down', async () => {
+  it('download progress is told a few times a second, waits for nobody and is not written down', async () => {
     await using rig = await Rig.open()
     const answers = new Set<unknown>()
     rig.images.onFetch = async (progress) => {
@@ -68,7 +68,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('CRE-11: however many creates are asked for, only as many as there are slots use the disk, and reports go on', async () => {
+  it('however many creates are asked for, only as many as there are slots use the disk, and reports go on', async () => {
     await using rig = await Rig.open({ slots: 2 })
     let atOnce = 0
     let most = 0
@@ -91,7 +91,7 @@ describe('creating a VM', () => {
     expect(rig.engine.report().vms.map((vm) => vm.phase)).toEqual(Array(6).fill('ready'))
   })
 
-  it('RECN-02, CRE-17: the boot id is written last, once the guest runs', async () => {
+  it('the boot id is written last, once the guest runs', async () => {
     await using rig = await Rig.open()
     const seen: string[] = []
     rig.records.onSave = (record) => seen.push(`${record.bootId || '-'} ${rig.backend.guests.size} guests`)
@@ -100,7 +100,7 @@ describe('creating a VM', () => {
     expect(rig.records.of(ID)).toMatchObject({ bootId: 'boot-1', createAttempts: 0, lastError: '', machine: 'fake-1' })
   })
 
-  it('RECN-01, RECN-03, T01: a create that broke after its disk runs whole again, never converge', async () => {
+  it('a create that broke after its disk runs whole again, never converge', async () => {
     await using rig = await Rig.open()
     rig.backend.fail('boot', new Error('no'))
     await rig.want(aVm())
@@ -112,20 +112,67 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('RECN-03: a guest left running by a create that was never proven is ended before its disk is replaced', async () => {
+  it('a guest left running by a create that was never proven is ended before its disk is replaced', async () => {
     await using rig = await Rig.open()
-    rig.records.onSave = (record) => {
-      if (record.bootId !== '') throw new Error('disk full')
-    }
     await rig.want(aVm())
-    expect(rig.backend.guests.size).toBe(1)
-    rig.records.onSave = () => {}
+    await rig.records.save({ ...rig.records.of(ID)!, bootId: '' })
     await rig.tick()
     const again = rig.backend.calls.slice(3)
-    expect(again).toEqual(['preflight', `destroy ${ID}`, `prepareRootDisk ${ID}`, `boot ${ID}`])
+    expect(again).toEqual([`destroy ${ID}`, 'preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
   })
 
-  it('CRE-07: the attempt is counted before anything is done', async () => {
+  it('a guest whose boot cannot be recorded is ended, and never runs under a row that says stopped', async () => {
+    await using rig = await Rig.open()
+    rig.records.onSave = (record) => {
+      if (record.bootId !== '') throw new Fault('host/disk-full', 'transient', {})
+    }
+    await rig.want(aVm())
+    for (let i = 0; i < 4; i++) {
+      expect(rig.row()).toMatchObject({ power: 'stopped', reason: 'host/disk-full' })
+      expect(rig.backend.guests.size).toBe(0)
+      await rig.tick()
+    }
+    expect(rig.row()?.phase).toBe('failed')
+  })
+
+  it('a guest of a create that has no try left does not run on', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.records.save({ ...rig.records.of(ID)!, bootId: '', createAttempts: 3 })
+    await rig.tick()
+    expect(rig.backend.guests.size).toBe(0)
+    expect(rig.brief()).toBe('stopped/failed/web could not be created (the agent ended during each try).')
+  })
+
+  it('a power state this agent does not know is refused for good, before any download', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ powerState: 'suspended' }))
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'input/invalid' })
+    expect(rig.images.fetches).toBe(0)
+  })
+
+  it('a VM refused for want of room holds nothing after an agent restart either', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 2 } })
+    const refused = aVm({ vcpus: 3, hostCertRequired: true, sshHostCert: 'cert' })
+    await rig.want(refused)
+    expect(rig.row()?.reason).toBe('vm/over-capacity')
+    expect(rig.records.of(ID)).toBeDefined()
+    await rig.restart()
+    expect(rig.row()?.reason).toBe('vm/over-capacity')
+    await rig.want(refused, aVm({ vmId: OTHER, name: 'db', vcpus: 2 }))
+    expect(rig.brief(OTHER)).toBe('running/ready/')
+  })
+
+  it('a create that failed for good keeps the room it was admitted with, over an agent restart too', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    rig.backend.fail('boot', permanent())
+    await rig.want(aVm())
+    await rig.restart()
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
+  it('the attempt is counted before anything is done', async () => {
     await using rig = await Rig.open()
     rig.images.onFetch = async () => expect(rig.records.of(ID)?.createAttempts).toBe(1)
     await rig.want(aVm())
@@ -133,7 +180,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('CRE-09, CRE-21, PROV-01, T08: a permanent preflight error fails at once and nothing is fetched', async () => {
+  it('a permanent preflight error fails at once and nothing is fetched', async () => {
     await using rig = await Rig.open()
     rig.backend.fail('preflight', permanent())
     await rig.want(aVm())
@@ -143,14 +190,14 @@ describe('creating a VM', () => {
     expect(rig.images.fetches).toBe(0)
   })
 
-  it('BUD-04: permanence is found through wrapping', async () => {
+  it('permanence is found through wrapping', async () => {
     await using rig = await Rig.open()
     rig.backend.fail('boot', new Error('while booting', { cause: permanent() }))
     await rig.want(aVm())
     expect(rig.row()?.phase).toBe('failed')
   })
 
-  it('CRE-02, BUD-05, BUD-07: three failures end it, with the last error', async () => {
+  it('three failures end it, with the last error', async () => {
     await using rig = await Rig.open()
     rig.backend.fail('boot', new Fault('vm/start-failed', 'transient', { detail: 'no luck' }), 9)
     await rig.want(aVm())
@@ -162,7 +209,7 @@ describe('creating a VM', () => {
     expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(3)
   })
 
-  it('CRE-01, BUD-06, T10: a changed spec grants a fresh budget', async () => {
+  it('a changed spec grants a fresh budget', async () => {
     await using rig = await Rig.open()
     rig.backend.fail('preflight', permanent())
     await rig.want(aVm())
@@ -170,7 +217,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('CRE-03, CRE-04, CRE-05, T09: without its host certificate it waits, costs nothing and never boots', async () => {
+  it('without its host certificate it waits, costs nothing and never boots', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm({ hostCertRequired: true }))
     await rig.tick(100)
@@ -186,7 +233,7 @@ describe('creating a VM', () => {
     expect(rig.row()).toMatchObject({ phase: 'ready', hostPublicKey: 'ssh-ed25519 AAAA web' })
   })
 
-  it('CRE-14, CRE-15: the seed has the keys, the user-data and the MAC; no host key without a CA', async () => {
+  it('the seed has the keys, the user-data and the MAC; no host key without a CA', async () => {
     await using rig = await Rig.open()
     const cloudInit = Buffer.from('#!/bin/sh\n')
     await rig.want(aVm({ cloudInit, sshAuthorizedKeys: ['ssh-ed25519 K'], sshUserCaAuthorizedKeys: ['ssh-ed25519 C'] }))
@@ -201,7 +248,7 @@ describe('creating a VM', () => {
     expect(rig.seeds[0]?.input.ssh.hostKey).toBeUndefined()
   })
 
-  it('CRE-06, QUO-05, T06: a quota refusal costs nothing and boots when room is free', async () => {
+  it('a quota refusal costs nothing and boots when room is free', async () => {
     await using rig = await Rig.open({ caps: { vcpus: 2 } })
     const other = aVm({ vmId: OTHER, name: 'db', vcpus: 2 })
     await rig.want(other)
@@ -215,7 +262,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('QUO-03, T05: of two creates in one tick that together exceed a cap one is admitted, even if it fails', async () => {
+  it('of two creates in one tick that together exceed a cap one is admitted, even if it fails', async () => {
     await using rig = await Rig.open({ caps: { memMb: 700 } })
     rig.backend.fail('boot', new Error('no'))
     await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
@@ -223,7 +270,7 @@ describe('creating a VM', () => {
     expect(reasons).toEqual(['app/bug', 'vm/over-capacity'])
   })
 
-  it('CRE-10, CRE-19, CRE-22, QUO-08: a VM waits for a slot with its row standing, and gets it when the other is done', async () => {
+  it('a VM waits for a slot with its row standing, and gets it when the other is done', async () => {
     await using rig = await Rig.open({ slots: 1 })
     const release = rig.backend.hold('boot')
     await rig.send([aVm({ vmId: OTHER, name: 'db' }), aVm()])
@@ -258,7 +305,7 @@ describe('creating a VM', () => {
     }
   })
 
-  it('PWR-09: created stopped, it is whole without a boot, and starts later as wanted', async () => {
+  it('created stopped, it is whole without a boot, and starts later as wanted', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm({ powerState: 'stopped' }))
     expect(rig.brief()).toBe('stopped/ready/')
@@ -269,7 +316,7 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
-  it('BUD-01, RECN-14, ENG-31, T07: a pass that runs out of time gets its attempt back, every time', async () => {
+  it('a pass that runs out of time gets its attempt back, every time', async () => {
     await using rig = await Rig.open({ passTimeoutMs: 60_000 })
     rig.images.onFetch = (_progress, signal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
@@ -286,7 +333,7 @@ describe('creating a VM', () => {
     await rig.engine.idle()
   })
 
-  it('BUD-03: a permanent error under an expired pass is refunded once, and is terminal the next time', async () => {
+  it('a permanent error under an expired pass is refunded once, and is terminal the next time', async () => {
     await using rig = await Rig.open({ passTimeoutMs: 60_000 })
     rig.images.onFetch = (_progress, signal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(permanent()), { once: true }))
@@ -300,7 +347,7 @@ describe('creating a VM', () => {
     expect(rig.row()?.phase).toBe('failed')
   })
 
-  it('BUD-08: waiting for a slot past the deadline is refunded', async () => {
+  it('waiting for a slot past the deadline is refunded', async () => {
     await using rig = await Rig.open({ slots: 1, passTimeoutMs: 60_000 })
     const release = await rig.slots.take(AbortSignal.timeout(10_000))
     await rig.send([aVm()])
@@ -323,7 +370,7 @@ describe('creating a VM', () => {
     expect(rig.images.fetches).toBe(0)
   })
 
-  it('CRE-16: addresses the backend knows at boot are in the same row', async () => {
+  it('addresses the backend knows at boot are in the same row', async () => {
     await using rig = await Rig.open()
     rig.backend.addresses.set(ID, '10.0.0.2')
     rig.backend.networkAddresses.set(ID, '192.0.2.7')

@@ -8,6 +8,6 @@ it.each([
   ['small files', 100, 512, 'downloading image 100/512 B'],
   ['no declared length', 5 * 1024 ** 2, undefined, 'downloading image 5.0 MiB'],
   ['a length of 0 is none', 1024, 0, 'downloading image 1.0 KiB'],
-])('CRE-18: %s', (_why, done, total, words) => {
+])('%s', (_why, done, total, words) => {
   expect(downloadDetail(done, total)).toBe(words)
 })

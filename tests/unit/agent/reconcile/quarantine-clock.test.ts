@@ -19,7 +19,15 @@ describe('the quarantine clock', () => {
   it('is written down every 5 minutes, not at every look', () => {
     const q = counting(undefined, at(0))
     expect(counting(q, at(299_999))).toBe(q)
-    expect(counting(q, at(300_000))).toEqual({ elapsedMs: 300_000, sinceUptimeMs: 300_000, bootId: 'a' })
+    expect(counting(q, at(300_000))).toMatchObject({ elapsedMs: 300_000, sinceUptimeMs: 300_000, bootId: 'a' })
+  })
+
+  it('starts anew for another deletion, and goes on for one an older agent did not name', () => {
+    const first = counting(undefined, at(0), '5')
+    expect(elapsedMs(counting(first, at(9_000), '7'), at(9_000))).toBe(0)
+    expect(elapsedMs(counting(first, at(9_000), '5'), at(9_000))).toBe(9_000)
+    const unnamed = counting(undefined, at(0))
+    expect(counting(unnamed, at(9_000), '5')).toMatchObject({ elapsedMs: 9_000, tombstone: '5' })
   })
 
   it('stands still and goes on from there', () => {

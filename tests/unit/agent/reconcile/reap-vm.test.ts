@@ -12,7 +12,7 @@ const pass = (rig: Rig, ms: number) => {
 }
 
 describe('a deleted VM', () => {
-  it('QTN-01, QTN-04, QTN-06: is stopped and kept in quarantine, its spec and end told', async () => {
+  it('is stopped and kept in quarantine, its spec and end told', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(dead())
@@ -35,7 +35,7 @@ describe('a deleted VM', () => {
     expect(rig.backend.guests.size).toBe(0)
   })
 
-  it('QUO-06, QUO-07, T20: its compute is free at once', async () => {
+  it('its compute is free at once', async () => {
     await using rig = await Rig.open({ caps: { vcpus: 1 } })
     await rig.want(aVm())
     await rig.want(dead(), aVm({ vmId: OTHER, name: 'db' }))
@@ -43,7 +43,7 @@ describe('a deleted VM', () => {
     expect(rig.brief(OTHER)).toBe('running/ready/')
   })
 
-  it('QTN-03, QTN-10, QTN-11, RECN-10, T04: past its grace it is destroyed and acknowledged in every report', async () => {
+  it('past its grace it is destroyed and acknowledged in every report', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(dead())
@@ -63,7 +63,7 @@ describe('a deleted VM', () => {
     expect(rig.engine.report().destroyed).toEqual([])
   })
 
-  it('QTN-09, PROV-03, T19: a destroy that fails keeps the record, says why, and is tried each tick', async () => {
+  it('a destroy that fails keeps the record, says why, and is tried each tick', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     rig.backend.fail('destroy', new Fault('vm/destroy-failed', 'transient', { detail: 'busy' }), 2)
@@ -95,7 +95,7 @@ describe('a deleted VM', () => {
     expect(rig.engine.report().destroyed).toEqual([ID])
   })
 
-  it('RECN-09, QTN-07, AMB-18, T03: undelete restores its power, and the next delete gets a full grace', async () => {
+  it('undelete restores its power, and the next delete gets a full grace', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(dead())
@@ -118,7 +118,7 @@ describe('a deleted VM', () => {
     expect(rig.brief()).toBe('stopped/ready/')
   })
 
-  it('AMB-19: undelete is admitted again, and waits when there is no room', async () => {
+  it('undelete is admitted again, and waits when there is no room', async () => {
     await using rig = await Rig.open({ caps: { vcpus: 1 } })
     const other = aVm({ vmId: OTHER, name: 'db' })
     await rig.want(aVm())
@@ -179,7 +179,7 @@ describe('a VM no accepted snapshot names', () => {
     expect(rig.row()).toMatchObject({ power: 'stopped', unowned: true })
   })
 
-  it('QTN-08: in quarantine it stays stopped and its clock stands still', async () => {
+  it('in quarantine it stays stopped and its clock stands still', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     await rig.want(dead())
@@ -197,7 +197,7 @@ describe('a VM no accepted snapshot names', () => {
   it('is not called unowned before any snapshot was accepted', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
-    rig.snapshot = undefined
+    rig.desired = undefined
     await rig.restart()
     expect(rig.row()).toMatchObject({ power: 'running', unowned: false })
   })

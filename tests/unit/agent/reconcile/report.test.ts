@@ -21,7 +21,7 @@ const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
 })
 
 describe('a report', () => {
-  it('RPT-05: carries epoch, acks and quarantine; what nobody told it is no answer, never a zero', async () => {
+  it('carries epoch, acks and quarantine; what nobody told it is no answer, never a zero', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
     await rig.want(aVm({ tombstone: { graceS: 3600n } }), aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 0n } }))
@@ -40,7 +40,7 @@ describe('a report', () => {
     expect(buildReport(anInput({ capacity: whole })).capacity).toEqual(whole)
   })
 
-  it('RPT-08: a quarantined VM carries its whole spec, readable without the row it came from', async () => {
+  it('a quarantined VM carries its whole spec, readable without the row it came from', async () => {
     await using rig = await Rig.open()
     const change = { sshAuthorizedKeys: ['ssh-ed25519 K'], cloudInit: Buffer.from('#!/bin/sh\n') }
     const vm = aVm(change)
@@ -53,7 +53,7 @@ describe('a report', () => {
     expect({ ...back, cloudInit: Buffer.from(back.cloudInit) }).toMatchObject({ ...vm })
   })
 
-  it('RPT-01, RPT-04: has a row that is all unknown, never stopped, for a VM nobody has looked at yet', () => {
+  it('has a row that is all unknown, never stopped, for a VM nobody has looked at yet', () => {
     const { vms } = buildReport(anInput({ results: new Map([[ID, undefined]]), consoleEnd: () => 7n }))
     expect(vms).toMatchObject([{ vmId: ID, detail: '', reason: '', ip: '', consoleEnd: 7n }])
     expect([vms[0]?.power, vms[0]?.phase]).toEqual([undefined, undefined])

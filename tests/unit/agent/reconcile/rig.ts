@@ -8,6 +8,7 @@ import { CreateSlots } from '../../../../src/agent/reconcile/create-slots.ts'
 import { Engine } from '../../../../src/agent/reconcile/engine.ts'
 import type { Images } from '../../../../src/agent/reconcile/pass-deps.ts'
 import { type Caps, QuotaLedger } from '../../../../src/agent/reconcile/quota.ts'
+import type { Desired } from '../../../../src/agent/records/desired-state.ts'
 import { agentLayout } from '../../../../src/agent/records/layout.ts'
 import { decodeRecord, encodeRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
 import type { RecordRead, VmRecords } from '../../../../src/agent/records/vm-records.ts'
@@ -15,7 +16,7 @@ import type { SeedInput } from '../../../../src/agent/seed/seed-documents.ts'
 import type { Clock } from '../../../../src/ipc/base/clock.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
 import { Fault } from '../../../../src/ipc/faults.ts'
-import { DesiredStateSchema, type Snapshot, SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { DesiredStateSchema, SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import {
   type QuarantinedVm,
   type VmRow,
@@ -77,7 +78,8 @@ export class MemoryRecords implements VmRecords {
   }
   async read(id: string): Promise<RecordRead> {
     const text = this.texts.get(id)
-    if (this.unreadable.has(id)) return { kind: 'unreadable', error: new Error('input/output error') }
+    if (this.unreadable.has(id))
+      return { kind: 'unreadable', error: new Error('input/output error'), problem: 'input/output error' }
     return text === undefined ? { kind: 'absent' } : { kind: 'record', record: decodeRecord(text) }
   }
   async save(record: VmRecord): Promise<void> {
@@ -151,7 +153,10 @@ export class Rig implements AsyncDisposable {
   /** Every row and quarantine detail published, in order, without repeats. */
   readonly story: string[] = []
   slots = new CreateSlots(0)
-  snapshot: Snapshot | undefined
+  /** The kept snapshot; undefined = none. */
+  desired: Desired | undefined
+  /** What is wrong with the kept snapshot; '' = nothing. */
+  desiredProblem = ''
   engine!: Engine
   #epoch = 0n
   readonly #dir: string
@@ -190,9 +195,13 @@ export class Rig implements AsyncDisposable {
         stopGraceMs: 1000,
       },
       desired: {
-        load: async () => this.snapshot,
-        save: async (snapshot) => {
-          this.snapshot = snapshot
+        load: async () => {
+          if (this.desiredProblem !== '') return { kind: 'unreadable', problem: this.desiredProblem }
+          return this.desired ? { kind: 'desired', desired: this.desired } : { kind: 'none' }
+        },
+        save: async (desired) => {
+          this.desired = desired
+          this.desiredProblem = ''
         },
       },
       epochs: this.epochs,

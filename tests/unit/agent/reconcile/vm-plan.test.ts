@@ -6,25 +6,19 @@ import { aVm } from './rig.ts'
 
 const now = { bootId: 'boot-2', uptimeMs: 500_000 }
 const live = (change = {}): Wanted => ({ kind: 'live', spec: aVm(change) })
-const tombstone = (graceMs: number): Wanted => ({ kind: 'tombstone', spec: aVm(), graceMs })
+const tombstone = (graceMs: number): Wanted => ({ kind: 'tombstone', spec: aVm(), graceMs, since: '' })
 const whole = (change: Partial<VmRecord> = {}): VmRecord => ({ ...newRecord(aVm()), bootId: 'boot-2', ...change })
-const quarantine = { elapsedMs: 0, sinceUptimeMs: 0, bootId: 'boot-2' }
+const quarantine = { elapsedMs: 0, sinceUptimeMs: 0, bootId: 'boot-2', tombstone: '' }
 
 const loop = { crashes: 3, exit: { uptimeMs: 1, reason: '' } }
 
 describe('the plan for one VM', () => {
   it.each([
     ['wanted with no record: create', live(), undefined, false, { do: 'create' }],
-    ['RECN-01: a record without a boot id: create', live(), newRecord(aVm()), false, { do: 'create' }],
-    ['RECN-01: and so even while its guest runs', live(), newRecord(aVm()), true, { do: 'create' }],
+    ['a record without a boot id: create', live(), newRecord(aVm()), false, { do: 'create' }],
+    ['and so even while its guest runs', live(), newRecord(aVm()), true, { do: 'create' }],
     ['wanted running and running: rest', live(), whole(), true, { do: 'rest', power: 'running', detail: '' }],
-    [
-      'PWR-05: wanted stopped and running: stop',
-      live({ powerState: 'stopped' }),
-      whole(),
-      true,
-      { do: 'stop', force: false },
-    ],
+    ['wanted stopped and running: stop', live({ powerState: 'stopped' }), whole(), true, { do: 'stop', force: false }],
     ['by force', live({ powerState: 'stopped', forceStop: true }), whole(), true, { do: 'stop', force: true }],
     [
       'empty power means running',
@@ -49,25 +43,25 @@ describe('the plan for one VM', () => {
       { do: 'rest', power: 'stopped', detail: '' },
     ],
     [
-      'RECN-16: down with a stop noted: boot as wanted',
+      'down with a stop noted: boot as wanted',
       live(),
       whole({ stopRequested: true }),
       false,
       { do: 'boot', because: 'wanted' },
     ],
-    ['RECN-16: down without one: it ended', live(), whole(), false, { do: 'boot', because: 'exited' }],
+    ['down without one: it ended', live(), whole(), false, { do: 'boot', because: 'exited' }],
     ['ended three times in a row: a person is asked', live(), whole(loop), false, { do: 'ask' }],
     ['and a reboot of the host answers nothing', live(), whole({ ...loop, bootId: 'boot-1' }), false, { do: 'ask' }],
     ['a start asked for does', live({ restartCount: 1n }), whole(loop), false, { do: 'boot', because: 'wanted' }],
     [
-      'RECN-16: another boot of the host: lost to it',
+      'another boot of the host: lost to it',
       live(),
       whole({ bootId: 'boot-1' }),
       false,
       { do: 'boot', because: 'host-rebooted' },
     ],
     [
-      'PWR-08: stopped before the host rebooted',
+      'stopped before the host rebooted',
       live({ powerState: 'stopped' }),
       whole({ bootId: 'boot-1' }),
       false,
@@ -80,10 +74,10 @@ describe('the plan for one VM', () => {
       false,
       { do: 'boot', because: 'wanted' },
     ],
-    ['RECN-10: tombstoned without a record: acknowledge', tombstone(9), undefined, false, { do: 'acknowledge' }],
+    ['tombstoned without a record: acknowledge', tombstone(9), undefined, false, { do: 'acknowledge' }],
     ['tombstoned: quarantine', tombstone(9), whole(), true, { do: 'quarantine' }],
     ['tombstoned, never whole: quarantine too', tombstone(9), newRecord(aVm()), false, { do: 'quarantine' }],
-    ['QTN-03: grace over: destroy', tombstone(500_000), whole({ quarantine }), false, { do: 'destroy' }],
+    ['grace over: destroy', tombstone(500_000), whole({ quarantine }), false, { do: 'destroy' }],
     ['within grace: quarantine', tombstone(500_001), whole({ quarantine }), false, { do: 'quarantine' }],
     ['grace 0: destroy', tombstone(0), whole(), true, { do: 'destroy' }],
     ['absent: leave', { kind: 'absent', unowned: true }, whole(), true, { do: 'leave' }],

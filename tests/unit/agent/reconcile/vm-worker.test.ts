@@ -23,7 +23,7 @@ const until = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 describe('the worker of one VM', () => {
-  it('WRK-01, WRK-03: runs one pass at a time and replaces what waits', async () => {
+  it('runs one pass at a time and replaces what waits', async () => {
     const seen: string[] = []
     const gate = Promise.withResolvers<void>()
     const { worker } = aWorker(async (assignment) => {
@@ -39,7 +39,7 @@ describe('the worker of one VM', () => {
     expect(worker.result).toBe('three')
   })
 
-  it('WRK-09, WRK-10, T12: what a pass publishes after its end is dropped', async () => {
+  it('what a pass publishes after its end is dropped', async () => {
     let late: Pass<string> | undefined
     const { worker, results } = aWorker(async (_assignment, pass) => {
       late = pass
@@ -53,7 +53,7 @@ describe('the worker of one VM', () => {
     expect(worker.result).toBe('final')
   })
 
-  it('WRK-09: a late publish of an old pass does not land in a newer one', async () => {
+  it('a late publish of an old pass does not land in a newer one', async () => {
     const passes: Pass<string>[] = []
     const gate = Promise.withResolvers<void>()
     const { worker, results } = aWorker(async (assignment, pass) => {
@@ -91,7 +91,7 @@ describe('the worker of one VM', () => {
     expect(seen).toHaveLength(50)
   })
 
-  it('RECN-13: the watchdog aborts a pass at its deadline, 0 never', async () => {
+  it('the watchdog aborts a pass at its deadline, 0 never', async () => {
     const { worker, clock, crashes } = aWorker((_assignment, { signal }) => until(signal), 1_000)
     worker.deliver('one')
     clock.advance(999)
@@ -118,7 +118,7 @@ describe('the worker of one VM', () => {
     expect(worker.result).toBe('delete')
   })
 
-  it('WRK-04, WRK-12: after stop nothing is taken and the pass under way has ended', async () => {
+  it('after stop nothing is taken and the pass under way has ended', async () => {
     const { worker, results } = aWorker((_assignment, { signal }) => until(signal))
     worker.deliver('one')
     await worker.stop()

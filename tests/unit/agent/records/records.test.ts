@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fileDesired } from '../../../../src/agent/records/desired-state.ts'
 import { Identity, requireUsable } from '../../../../src/agent/records/identity.ts'
 import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
 import { emptyTrash, fileRecords } from '../../../../src/agent/records/vm-records.ts'
-import { SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 
 const ID = 'a'.repeat(32)
@@ -33,28 +31,29 @@ describe('VM records', () => {
     startedUptimeMs: 5,
     crashes: 3,
     exit: { uptimeMs: 7, reason: 'why' },
-    quarantine: { elapsedMs: 1, sinceUptimeMs: undefined, bootId: 'b' },
+    quarantine: { elapsedMs: 1, sinceUptimeMs: undefined, bootId: 'b', tombstone: '5' },
     hostPublicKey: 'ssh-ed25519 A',
     ip: '10.0.0.2',
     networkIp: '192.0.2.7',
     machine: 'pc-q35-7.2',
+    admitted: { vcpus: 2, memMb: 512, diskGb: 10 },
   })
 
-  it('AGT-07, AGT-09, AMB-20: come back as they were saved, 64-bit numbers included', async () => {
+  it('come back as they were saved, 64-bit numbers included', async () => {
     const records = fileRecords(layout)
     await records.save(full())
     expect(await records.read(ID)).toEqual({ kind: 'record', record: full() })
     expect(await records.list()).toEqual([ID])
   })
 
-  it('RECN-04: a save leaves only the record, whatever was there', async () => {
+  it('a save leaves only the record, whatever was there', async () => {
     const records = fileRecords(layout)
     await records.save(full())
     await records.save(full())
     expect(await readdir(layout.vmDir(ID).dir)).toEqual(['record.json'])
   })
 
-  it('AGT-10: absent, torn and unreadable are three things', async () => {
+  it('absent, torn and unreadable are three things', async () => {
     const records = fileRecords(layout)
     expect(await records.read(ID)).toEqual({ kind: 'absent' })
     await records.save(full())
@@ -65,6 +64,81 @@ describe('VM records', () => {
     await mkdir(record)
     expect(await records.read(ID)).toMatchObject({ kind: 'unreadable' })
     expect(await records.list()).toEqual([ID])
+  })
+
+  it('one of another version is refused with both numbers, never guessed', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    const { record } = layout.vmDir(ID)
+    const text = await readFile(record, 'utf8')
+    for (const version of [0, 2]) {
+      await writeFile(record, text.replace('"version": 1', `"version": ${version}`))
+      const problem = `it is of version ${version}, this agent knows version 1`
+      expect(await records.read(ID)).toMatchObject({ kind: 'unreadable', problem })
+    }
+    await writeFile(record, text.replace('"version": 1', '"version": "1"'))
+    expect(await records.read(ID)).toMatchObject({ kind: 'unreadable', problem: 'parts of it are missing' })
+  })
+
+  it('one of an older agent is read without the fields that came since: what it had begun was admitted', async () => {
+    const records = fileRecords(layout)
+    const older = async (change: Partial<VmRecord>) => {
+      await records.save({ ...full(), admitted: undefined, ...change })
+      const { record } = layout.vmDir(ID)
+      const file = JSON.parse(await readFile(record, 'utf8'))
+      delete file.admitted
+      delete file.quick_ends
+      if (file.quarantine) delete file.quarantine.tombstone
+      await writeFile(record, JSON.stringify(file))
+      const read = await records.read(ID)
+      return read.kind === 'record' ? read.record : undefined
+    }
+    const spec = create(VmSpecSchema, { vmId: ID, name: 'web', vcpus: 2, memMb: 512, diskGb: 10 })
+    const size = { vcpus: 2, memMb: 512, diskGb: 10 }
+    expect(await older({ spec, quarantine: undefined })).toMatchObject({ admitted: size, quickEnds: 3 })
+    expect((await older({ spec, quarantine: undefined, bootId: '', createAttempts: 1 }))?.admitted).toEqual(size)
+    expect((await older({ spec, quarantine: undefined, bootId: '', createAttempts: 0 }))?.admitted).toBeUndefined()
+    expect(await older({ spec })).toMatchObject({ admitted: undefined, quarantine: { tombstone: '' } })
+  })
+
+  it('one that a newer agent added fields to is read without them', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    const { record } = layout.vmDir(ID)
+    const file = JSON.parse(await readFile(record, 'utf8'))
+    await writeFile(record, JSON.stringify({ ...file, later: 1, spec: { ...file.spec, later: 1 } }))
+    expect(await records.read(ID)).toEqual({ kind: 'record', record: full() })
+  })
+
+  it('one of another VM, or an empty one, is unreadable', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    const { record } = layout.vmDir(ID)
+    const text = await readFile(record, 'utf8')
+    await writeFile(record, text.replaceAll(ID, 'b'.repeat(32)))
+    expect(await records.read(ID)).toMatchObject({ kind: 'unreadable', problem: expect.stringMatching(/VM b{32}$/) })
+    await writeFile(record, '')
+    expect(await records.read(ID)).toMatchObject({ kind: 'unreadable', problem: 'it is empty' })
+  })
+
+  it('a disk whose record is missing is unreadable, not absent: nothing may make a new disk in its place', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    await writeFile(layout.vmDir(ID).disk, 'disk')
+    await rm(layout.vmDir(ID).record)
+    expect(await records.list()).toEqual([ID])
+    expect(await records.read(ID)).toMatchObject({
+      kind: 'unreadable',
+      problem: 'it is missing, but the disk is there',
+    })
+  })
+
+  it('are listed whole, however many there are', async () => {
+    const records = fileRecords(layout)
+    const ids = Array.from({ length: 200 }, (_, i) => i.toString(16).padStart(32, '0'))
+    for (const id of ids) await mkdir(layout.vmDir(id).record, { recursive: true })
+    await mkdir(layout.vmDir('f'.repeat(32)).dir)
+    expect((await records.list()).sort()).toEqual(ids)
   })
 
   it('are removed with everything of the VM, in one step, and again without harm', async () => {
@@ -94,19 +168,8 @@ describe('VM records', () => {
   })
 })
 
-describe('the last accepted snapshot', () => {
-  it('comes back as it was saved; none and a torn one are nothing', async () => {
-    const desired = fileDesired(layout.desired)
-    expect(await desired.load()).toBeUndefined()
-    await desired.save(create(SnapshotSchema, { epoch: 7n, state: { vms: [{ vmId: ID }] } }))
-    expect(await desired.load()).toMatchObject({ epoch: 7n, state: { vms: [{ vmId: ID }] } })
-    await writeFile(layout.desired, 'torn')
-    expect(await desired.load()).toBeUndefined()
-  })
-})
-
 describe('the identity', () => {
-  it('AGT-02: is made once, for its owner alone, and kept', async () => {
+  it('is made once, for its owner alone, and kept', async () => {
     const first = await Identity.load(layout.identity)
     const again = await Identity.load(layout.identity)
     expect(again.hostId).toBe(first.hostId)
@@ -154,7 +217,7 @@ describe('the identity', () => {
     ])
   })
 
-  it('FEN-05: remembers the highest epoch and its digest, and never goes back', async () => {
+  it('remembers the highest epoch and its digest, and never goes back', async () => {
     const identity = await Identity.load(layout.identity)
     await identity.raiseEpoch(2n ** 60n, 'aa')
     await identity.raiseEpoch(5n, 'bb')
