@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import * as fs from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ReadStream } from 'node:tty'
 import { type Failpoint, hit, around as step, type TwoStepPoint } from './failpoints.ts'
@@ -183,10 +183,14 @@ export async function removeEmptyDir(point: Failpoint, path: string): Promise<bo
   })
 }
 
-/** Moves the tree out of sight in one step, then deletes it; a crash leaves only something in `trash`, which must exist. */
+/**
+ * Moves the tree out of sight in one step, then deletes it. A crash leaves only something of its name in `trash`, which
+ * must exist; the next call for the same path deletes that too, whether or not there is something at `path`.
+ */
 export async function removeAtomically(point: TwoStepPoint, path: string, trash: string): Promise<void> {
   hit(point, 'before')
-  const gone = join(trash, randomBytes(8).toString('hex'))
+  const gone = join(trash, basename(path))
+  await remove(gone)
   try {
     await move(path, gone)
   } catch (error) {

@@ -24,6 +24,88 @@ describe('converging an existing VM', () => {
     expect(rig.records.of(ID)?.stopRequested).toBe(true)
   })
 
+  it('a stop that failed is still a stop that was asked for: the guest that ends after it did not end by itself', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.fail('shutdown', new Fault('vm/stop-failed', 'transient', { detail: 'stuck' }))
+    await rig.want(aVm({ powerState: 'stopped' }))
+    expect(rig.row()).toMatchObject({ power: 'running', phase: 'failed', reason: 'vm/stop-failed' })
+    expect(rig.records.of(ID)?.stopRequested).toBe(true)
+    rig.backend.guests.clear()
+    rig.story.length = 0
+    await rig.want(aVm())
+    expect(rig.story.join()).not.toContain('by itself')
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a VM that ended by itself and then was to be stopped is stopped on purpose from then on', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ autostart: false }))
+    rig.backend.guests.clear()
+    await rig.want(aVm({ autostart: false, powerState: 'stopped' }))
+    rebooted(rig)
+    await rig.restart()
+    rig.story.length = 0
+    await rig.want(aVm({ autostart: false }))
+    expect(rig.story.join()).not.toContain('by itself')
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a VM found running in a boot its record does not know was started in it, and its end is told as one', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ autostart: false }))
+    rebooted(rig)
+    rig.backend.guests.set(ID, { acceleration: 'tcg', startedAt: new Date(0) })
+    await rig.restart()
+    expect(rig.records.of(ID)?.bootId).toBe('boot-2')
+    rig.story.length = 0
+    rig.backend.crash(ID)
+    await rig.engine.idle()
+    expect(rig.story[0]).toBe('stopped/failed/web ended by itself.')
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a VM that grew past the caps is not restarted into nothing: it runs on and says why', async () => {
+    await using rig = await Rig.open({ caps: { memMb: 1_000 } })
+    await rig.want(aVm())
+    await rig.want(aVm({ memMb: 2_000 }))
+    expect(rig.brief()).toBe('running/ready/')
+    await rig.want(aVm({ memMb: 2_000, restartCount: 1n }))
+    expect(rig.row()).toMatchObject({ power: 'running', reason: 'vm/over-capacity' })
+    expect(rig.backend.calls.filter((c) => c.startsWith('shutdown'))).toEqual([])
+    await rig.want(aVm({ memMb: 900, restartCount: 1n }))
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.records.of(ID)?.admitted?.memMb).toBe(900)
+  })
+
+  it('a VM that grew past the caps while it was stopped does not start, over an agent restart either', async () => {
+    await using rig = await Rig.open({ caps: { memMb: 1_000 } })
+    await rig.want(aVm({ powerState: 'stopped' }))
+    await rig.want(aVm({ memMb: 2_000 }))
+    expect(rig.row()).toMatchObject({ power: 'stopped', reason: 'vm/over-capacity' })
+    await rig.restart()
+    expect(rig.row()).toMatchObject({ power: 'stopped', reason: 'vm/over-capacity' })
+  })
+
+  it('caps lowered since keep no VM from coming back after a host reboot', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 4 } })
+    await rig.want(aVm({ vcpus: 4 }))
+    rebooted(rig)
+    rig.caps = { vcpus: 1 }
+    await rig.restart()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a power state this agent does not know leaves the VM as it is, and says so', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ powerState: 'suspended' }))
+    expect(rig.brief()).toBe('running/ready/this agent does not know the power state "suspended"')
+    rig.backend.guests.clear()
+    await rig.tick()
+    expect(rig.brief()).toBe('stopped/ready/this agent does not know the power state "suspended"')
+  })
+
   it('a start clears the stop request, the error and the detail', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())

@@ -154,6 +154,91 @@ describe('the engine', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
+  it('a VM whose record could not be read when the agent started is counted once it can be', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    rig.records.unreadable.add(ID)
+    await rig.restart()
+    rig.records.unreadable.clear()
+    await rig.tick()
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
+  it('the first report after a restart has the records as they are, quarantined ones as such, keys included', async () => {
+    await using rig = await Rig.open()
+    const certified = aVm({ hostCertRequired: true, sshHostCert: 'cert' })
+    await rig.want(certified, aVm({ vmId: OTHER, name: 'db' }))
+    await rig.want(certified, aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 86_400n } }))
+    const gate = Promise.withResolvers<undefined>()
+    rig.backend.running = () => gate.promise
+    await rig.begin()
+    const report = rig.engine.report()
+    expect(report.vms).toMatchObject([{ vmId: ID, hostPublicKey: 'ssh-ed25519 AAAA web', detail: '', reason: '' }])
+    expect([report.vms[0]?.power, report.vms[0]?.phase]).toEqual([undefined, undefined])
+    expect(report.quarantined).toMatchObject([{ vmId: OTHER, specJson: expect.stringContaining('"db"') }])
+    expect(report.quarantined[0]?.destroyAt).toBeDefined()
+    expect(report.destroyed).toEqual([])
+    gate.resolve(undefined)
+  })
+
+  it('a kept snapshot that cannot be read decides nothing: guests go on, nobody is called unowned, people are told', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 1n } }))
+    const calls = rig.backend.calls.length
+    rig.desiredProblem = 'it is of version 2, this agent knows version 1'
+    rig.host.uptimeMs += 10_000
+    await rig.restart()
+    expect(rig.row()).toMatchObject({ power: 'running', unowned: false })
+    expect(rig.quarantined(OTHER)).toMatchObject({ unowned: false })
+    expect(rig.backend.calls).toHaveLength(calls)
+    expect(rig.engine.report().notices).toEqual([
+      expect.stringMatching(
+        /^What this host should run cannot be read \(.*desired.bin: it is of version 2.*connects\.$/,
+      ),
+    ])
+    await rig.want(aVm())
+    expect(rig.engine.report().notices).toEqual([])
+  })
+
+  it('records that cannot be listed keep no agent from starting and no snapshot from being accepted', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    const calls = rig.backend.calls.length
+    rig.records.unlisted = new Error('input/output error')
+    await rig.restart()
+    expect(await rig.send([aVm(), aVm({ vmId: OTHER, name: 'db' })])).toBe('accepted')
+    await rig.engine.idle()
+    expect(rig.backend.calls).toHaveLength(calls)
+    expect(rig.engine.report().notices).toEqual([expect.stringMatching(/cannot be listed .*input\/output error/)])
+    rig.records.unlisted = undefined
+    await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+    expect(rig.engine.report().notices).toEqual([])
+  })
+
+  it('stopping waits for a snapshot being kept, and takes none after it', async () => {
+    await using rig = await Rig.open()
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const raise = rig.epochs.raiseEpoch.bind(rig.epochs)
+    rig.epochs.raiseEpoch = async (epoch, digest) => {
+      begun.resolve()
+      await gate.promise
+      await raise(epoch, digest)
+    }
+    const accepted = rig.send([aVm()])
+    await begun.promise
+    const stopped = rig.engine.stop().then(() => rig.desired?.snapshot.epoch)
+    gate.resolve()
+    expect(await accepted).toBe('accepted')
+    expect(await stopped).toBe(1n)
+    await expect(rig.send([])).rejects.toMatchObject({ code: 'app/cancelled' })
+    expect(rig.backend.calls).toEqual([])
+  })
+
   it('VMs that exist already are counted at start-up', async () => {
     await using rig = await Rig.open({ caps: { vcpus: 1 } })
     await rig.want(aVm())

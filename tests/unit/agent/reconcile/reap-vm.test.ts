@@ -110,6 +110,113 @@ describe('a deleted VM', () => {
     expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
   })
 
+  it('a second delete gets its full grace even when no pass saw the VM wanted in between', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.backend.deaf.add(ID)
+    await rig.send([dead()])
+    await expect.poll(() => rig.backend.calls.at(-1)).toBe(`shutdown ${ID} 1000`)
+    pass(rig, 80_000_000)
+    await rig.send([aVm()])
+    await rig.send([dead()])
+    rig.backend.deaf.clear()
+    rig.backend.crash(ID)
+    await rig.restart()
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
+  })
+
+  it('a delete that goes on keeps its clock, however many snapshots repeat it', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    pass(rig, 40_000_000)
+    await rig.want(dead(), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.restart()
+    await rig.want(dead())
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 46_400_000)
+  })
+
+  it('a grace longer than any date is kept for an age, and shown', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead(2n ** 64n - 1n))
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 100 * 365 * 86_400_000)
+  })
+
+  it('stays in quarantine in the report while its clock cannot be written down', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(dead())
+    rig.records.onSave = () => {
+      throw new Fault('host/disk-full', 'transient', {})
+    }
+    pass(rig, 1_000_000)
+    await rig.tick()
+    expect(rig.row()).toBeUndefined()
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 85_400_000)
+    await rig.want(aVm())
+    expect(rig.row()).toBeUndefined()
+    expect(rig.quarantined()?.detail).toContain('too little free')
+    expect(rig.backend.guests.size).toBe(0)
+  })
+
+  it('is not stopped before its deletion is durable', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.onSave = () => {
+      throw new Fault('host/disk-full', 'transient', {})
+    }
+    await rig.want(dead())
+    expect(rig.backend.guests.size).toBe(1)
+    expect(rig.row()).toMatchObject({ reason: 'host/disk-full' })
+    expect(rig.row()?.power).toBeUndefined()
+  })
+
+  it('is acknowledged only when nothing of it is left, record or not', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.onRemove = () => {
+      rig.records.texts.delete(ID)
+      throw new Error('directory not empty')
+    }
+    await rig.want(dead(0n))
+    await rig.tick()
+    expect(rig.records.of(ID)).toBeUndefined()
+    expect(rig.engine.report()).toMatchObject({ destroyed: [], quarantined: [{ vmId: ID }] })
+    rig.records.onRemove = () => {}
+    await rig.tick()
+    expect(rig.engine.report()).toMatchObject({ destroyed: [ID], quarantined: [] })
+  })
+
+  it('undelete before it was stopped counts it again, and it never stops', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    rig.backend.fail('shutdown', new Fault('vm/stop-failed', 'transient', {}))
+    await rig.want(dead())
+    await rig.want(aVm())
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(1)
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
+  it('undelete of a stopped VM is admitted again: without room that is said, and its data is kept', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    const stopped = aVm({ powerState: 'stopped' })
+    await rig.want(stopped)
+    await rig.want(dead())
+    await rig.want(dead(), aVm({ vmId: OTHER, name: 'db' }))
+    await rig.want(stopped, aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'ready', reason: 'vm/over-capacity' })
+    expect(rig.row()?.detail).toBe('No room for web (1 vCPUs wanted, 0 of 1 free).')
+    expect(rig.backend.calls).not.toContain(`destroy ${ID}`)
+    await rig.want(stopped, aVm({ vmId: OTHER, tombstone: { graceS: 0n } }))
+    await rig.tick()
+    expect(rig.brief()).toBe('stopped/ready/')
+    await rig.want(stopped, aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
   it('undelete of a stopped VM leaves it stopped', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
@@ -168,6 +275,15 @@ describe('a VM no accepted snapshot names', () => {
     expect(rig.row()?.unowned).toBe(false)
     expect(rig.row()?.spec).toBeUndefined()
     expect(rig.backend.calls.filter((c) => c.startsWith('boot'))).toHaveLength(1)
+  })
+
+  it('is counted against the caps, over an agent restart too', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    await rig.want()
+    await rig.restart()
+    await rig.want(aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
   })
 
   it('is not started again when it ends', async () => {

@@ -70,10 +70,15 @@ export class MemoryRecords implements VmRecords {
   readonly texts = new Map<string, string>()
   readonly saved: VmRecord[] = []
   readonly unreadable = new Set<string>()
+  /** What keeps the records from being listed; undefined = nothing. */
+  unlisted: Error | undefined
+  /** Throws for a VM that cannot be removed. */
+  onRemove: (id: string) => void = () => {}
   /** Throws for a record it does not want saved. */
   onSave: (record: VmRecord) => void = () => {}
 
   async list(): Promise<string[]> {
+    if (this.unlisted) throw this.unlisted
     return [...this.texts.keys()]
   }
   async read(id: string): Promise<RecordRead> {
@@ -88,6 +93,7 @@ export class MemoryRecords implements VmRecords {
     this.texts.set(record.spec.vmId, encodeRecord(record))
   }
   async remove(id: string): Promise<void> {
+    this.onRemove(id)
     this.texts.delete(id)
   }
   of(id: string): VmRecord | undefined {
@@ -152,6 +158,8 @@ export class Rig implements AsyncDisposable {
   }
   /** Every row and quarantine detail published, in order, without repeats. */
   readonly story: string[] = []
+  /** Of the next agent. */
+  caps: Partial<Caps>
   slots = new CreateSlots(0)
   /** The kept snapshot; undefined = none. */
   desired: Desired | undefined
@@ -165,6 +173,7 @@ export class Rig implements AsyncDisposable {
   private constructor(dir: string, options: RigOptions) {
     this.#dir = dir
     this.#options = options
+    this.caps = options.caps ?? {}
   }
 
   static async open(options: RigOptions = {}): Promise<Rig> {
@@ -173,9 +182,16 @@ export class Rig implements AsyncDisposable {
     return rig
   }
 
+  /** A successor on the same records; resolves when it has nothing left to do. */
   async restart(): Promise<void> {
     await this.engine?.stop()
-    const { caps = {}, slots = 0, passTimeoutMs = 0 } = this.#options
+    await this.begin()
+    await this.engine.idle()
+  }
+
+  /** A successor that has just started. */
+  async begin(): Promise<void> {
+    const { slots = 0, passTimeoutMs = 0 } = this.#options
     this.slots = new CreateSlots(slots)
     this.engine = new Engine({
       passes: {
@@ -187,7 +203,7 @@ export class Rig implements AsyncDisposable {
           write: async (path, input) => void this.seeds.push({ path, input }),
           hostKey: async (_path, comment) => ({ privateKey: 'PRIVATE', publicKey: `ssh-ed25519 AAAA ${comment}` }),
         },
-        ledger: new QuotaLedger({ vcpus: 0, memMb: 0, diskGb: 0, ...caps }),
+        ledger: new QuotaLedger({ vcpus: 0, memMb: 0, diskGb: 0, ...this.caps }),
         slots: this.slots,
         processes: { bootId: () => this.host.bootId, uptimeMs: () => this.host.uptimeMs },
         clock: this.clock,
@@ -212,7 +228,6 @@ export class Rig implements AsyncDisposable {
     })
     this.engine.onChange(() => this.#tell())
     await this.engine.start({ tick: false })
-    await this.engine.idle()
   }
 
   /** Sends the next snapshot and does not wait for the work. */

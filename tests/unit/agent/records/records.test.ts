@@ -152,6 +152,16 @@ describe('VM records', () => {
     expect(await readdir(layout.trash)).toEqual([])
   })
 
+  it('what an earlier removal could not delete goes with the next one, which is told when it cannot', async () => {
+    const records = fileRecords(layout)
+    await mkdir(join(layout.trash, ID, 'left'), { recursive: true })
+    await records.remove(ID)
+    expect(await readdir(layout.trash)).toEqual([])
+    await rm(layout.trash, { recursive: true })
+    await writeFile(layout.trash, 'in the way')
+    await expect(records.remove(ID)).rejects.toThrow()
+  })
+
   it('a directory that is no VM id is nobody', async () => {
     await mkdir(join(layout.vms, 'lost+found'), { recursive: true })
     expect(await fileRecords(layout).list()).toEqual([])
