@@ -66,7 +66,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const looking = new AbortController()
     undo.push(() => looking.abort())
     const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps, signal: looking.signal })
-    const images = await ImageCache.open(layout.images, { fetch })
+    const images = await ImageCache.open(layout.images, { fetch, clock })
+    undo.push(() => images.close())
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())
     const acceleration = async () => (await facts.acceleration()).kind

@@ -70,7 +70,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'host/disk-full': (p) =>
     t(
-      `${host(p)} has ${or(p['free'], 'too little')} free; this needs ${or(p['needed'], 'more')}.`,
+      `${host(p)} has ${or(p['free'], 'too little')} free${p['where'] ? ` in ${p['where']}` : ''}; this needs ${or(p['needed'], 'more')}${p['reserve'] ? ` beside the ${p['reserve']} kept free` : ''}${why(p)}.`,
       NOTHING,
       'Free some space there.',
     ),
@@ -267,17 +267,17 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'image/in-use': (p) => t(`${image(p)} is used by ${v(p, 'vms')}.`, NOTHING, 'Purge those VMs first.'),
   'image/digest-mismatch': (p) =>
     t(
-      `The bytes of ${image(p)} do not match its SHA-256.`,
+      `The bytes of ${image(p)} do not match its SHA-256${p['found'] ? ` (expected ${v(p, 'expected')}, found ${p['found']})` : ''}.`,
       'It was thrown away; no VM saw it.',
       'Check the URL and the digest.',
     ),
   'image/unreachable': (p) =>
-    t(`${image(p)} could not be fetched${why(p)}.`, 'The VM waits.', 'It is tried again by itself.'),
+    t(`${image(p)} could not be fetched${why(p)}.`, 'The VM waits.', or(p['next'], 'It is tried again by itself.')),
   'image/format': (p) =>
     t(
       `${image(p)} is not usable${why(p)}.`,
       NOTHING,
-      'Use a qcow2 or raw disk without a backing file, or a kernel image.',
+      or(p['next'], 'Use a qcow2 or raw disk without a backing file, or a kernel image.'),
     ),
   'image/too-big-for-disk': (p) =>
     t(

@@ -1,83 +1,207 @@
-import { Fault, findFault } from '../../ipc/faults.ts'
-import { around } from '../os/failpoints.ts'
+import type { Clock } from '../../ipc/base/clock.ts'
+import { findFault } from '../../ipc/faults.ts'
+import { KiB, MiB } from '../../ipc/units.ts'
+import { badAnswer, type Fetch, httpGet, refused, unreachable } from './http-get.ts'
+import { isWebPage } from './other-formats.ts'
+import { ifRange, isOtherVersion, originOf, readOrigin, writeOrigin } from './part-origin.ts'
 import type { PartialImage } from './partial-image.ts'
 
-/** A download that receives nothing for this long has failed. */
-const STALL_MS = 60_000
+/** A download that receives less than STALL_BYTES in this time has failed, ms. */
+export const STALL_MS = 60_000
+const STALL_BYTES = 64 * KiB
+/** The room on the disk is looked at again after so many bytes: a length nobody declared must not fill it. */
+export const ROOM_EVERY_BYTES = 64 * MiB
+/** No image is larger. */
+const MAX_IMAGE_BYTES = 4 * 1024 ** 4
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 /** Bytes so far; total absent = the server declared no length. */
 export type OnProgress = (done: number, total: number | undefined) => void
 
 export interface DownloadOptions {
   signal: AbortSignal
   fetch: Fetch
+  clock: Clock
   progress: OnProgress
-  /** Called once with the bytes still to come, when the server says; rejects when there is no room. */
-  checkRoom(bytes: number): Promise<void>
+  /** File beside the partial one that says where its bytes are from. */
+  originFile: string
+  /** Rejects when there is no room for so many bytes more. */
+  requireRoom(bytes: number): Promise<void>
 }
 
 /**
  * Appends the rest of `url` to the partial file, asking for a range where bytes are already here. Resolves with the
- * partial to go on with (a server that ignores ranges starts it over). Raises `image/unreachable`; the bytes stay.
+ * partial to go on with: a server that ignores ranges or has another version starts it over. Closes it when it raises:
+ * `image/unreachable` (what came stays), `host/disk-full`, `input/invalid` for a URL that is none.
  */
 export async function downloadInto(
   url: string,
   partial: PartialImage,
   options: DownloadOptions,
 ): Promise<PartialImage> {
-  const { signal, progress } = options
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    await partial.close()
-    throw new Fault('input/invalid', 'permanent', { field: 'image_url', problem: 'use an http or https URL' })
-  }
-  const stall = new AbortController()
-  let timer = setTimeout(() => stall.abort(), STALL_MS)
-  const alive = () => {
-    clearTimeout(timer)
-    timer = setTimeout(() => stall.abort(), STALL_MS)
-  }
-  let target = partial
+  const transfer = new Transfer(url, partial, options)
   try {
-    const request: RequestInit = {
-      signal: AbortSignal.any([signal, stall.signal]),
-      redirect: 'follow',
-      headers: { 'accept-encoding': 'identity', ...(partial.size > 0 ? { range: `bytes=${partial.size}-` } : {}) },
-    }
-    const response = await around('image.get', () => options.fetch(url, request))
-    const resumed = response.status === 206 && startsAt(response, partial.size)
-    if (response.status === 416 && partial.size > 0) {
-      await response.body?.cancel()
-      return partial
-    }
-    if (!response.ok || !response.body || (response.status === 206 && !resumed)) {
-      await response.body?.cancel()
-      throw unreachable(url, `the server answered ${response.status} ${response.statusText}`.trim(), response.status)
-    }
-    if (!resumed && partial.size > 0) target = await partial.restart()
-    const rest = lengthOf(response)
-    const total = rest === undefined ? undefined : target.size + rest
-    if (rest !== undefined) await options.checkRoom(rest)
-    progress(target.size, total)
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      alive()
-      await target.append(chunk)
-      progress(target.size, total)
-    }
-    if (total !== undefined && target.size !== total) throw unreachable(url, 'the connection ended early')
-    return target
+    await transfer.run()
+    return transfer.target
   } catch (error) {
-    await target.close().catch(() => {})
-    if (signal.aborted) throw signal.reason
+    await transfer.target.close().catch(() => {})
+    if (options.signal.aborted) throw options.signal.reason
     if (findFault(error)) throw error
-    throw unreachable(url, stall.signal.aborted ? `nothing came for ${STALL_MS / 1000} s` : words(error), 0, error)
+    throw unreachable(url, transfer.stalled ? `nothing came for ${STALL_MS / 1000} s` : words(error), error)
   } finally {
-    clearTimeout(timer)
+    transfer.end()
   }
 }
 
-function startsAt(response: Response, offset: number): boolean {
-  return new RegExp(`^bytes ${offset}-`).test(response.headers.get('content-range') ?? '')
+/** Bytes that an answer brings, after those that are here. */
+interface Incoming {
+  chunks: AsyncIterator<Uint8Array>
+  first: IteratorResult<Uint8Array>
+  /** Size of the whole file; undefined = not declared. */
+  total: number | undefined
+}
+
+class Transfer {
+  readonly #url: string
+  readonly #options: DownloadOptions
+  readonly #stall = new AbortController()
+  readonly #over = new AbortController()
+  target: PartialImage
+  #arrived = 0
+
+  constructor(url: string, partial: PartialImage, options: DownloadOptions) {
+    this.#url = url
+    this.#options = options
+    this.target = partial
+    void this.#watchStall()
+  }
+
+  get stalled(): boolean {
+    return this.#stall.signal.aborted
+  }
+
+  end(): void {
+    this.#over.abort()
+  }
+
+  async run(): Promise<void> {
+    const incoming = await this.#open()
+    if (incoming) await this.#receive(incoming)
+  }
+
+  /** Undefined = all bytes are here already. Asks a second time, for everything, when what is here cannot go on. */
+  async #open(): Promise<Incoming | undefined> {
+    const { size } = this.target
+    const known = size > 0 ? await readOrigin(this.#options.originFile) : undefined
+    const response = await this.#get(size, ifRange(known, this.#url))
+    if (response.status === 416 && size > 0) {
+      await response.body?.cancel()
+      const total = /^bytes \*\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]
+      if (total === undefined || Number(total) === size) return undefined
+      return await this.#fromStart(await this.#again())
+    }
+    if (response.status !== 206 || size === 0) return await this.#fromStart(response)
+    const range = rangeOf(response)
+    if (range?.start === size && !isOtherVersion(known, originOf(this.#url, response.headers)))
+      return await this.#opened(response, range.total)
+    await response.body?.cancel()
+    return await this.#fromStart(await this.#again())
+  }
+
+  async #again(): Promise<Response> {
+    return await this.#get(0, '')
+  }
+
+  async #get(from: number, condition: string): Promise<Response> {
+    const { fetch, signal } = this.#options
+    const response = await httpGet(this.#url, {
+      fetch,
+      signal: AbortSignal.any([signal, this.#stall.signal]),
+      headers: {
+        'accept-encoding': 'identity',
+        ...(from > 0 ? { range: `bytes=${from}-` } : {}),
+        ...(from > 0 && condition !== '' ? { 'if-range': condition } : {}),
+      },
+    })
+    this.#arrived += STALL_BYTES
+    return response
+  }
+
+  /** What is here goes only once it is known that something better comes. */
+  async #fromStart(response: Response): Promise<Incoming> {
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      throw badAnswer(this.#url, response)
+    }
+    const incoming = await this.#opened(response, lengthOf(response))
+    if (this.target.size > 0) this.target = await this.target.restart()
+    await writeOrigin(this.#options.originFile, originOf(this.#url, response.headers))
+    return incoming
+  }
+
+  async #opened(response: Response, total: number | undefined): Promise<Incoming> {
+    const encoding = response.headers.get('content-encoding') ?? 'identity'
+    const resumed = response.status === 206
+    try {
+      if (encoding !== 'identity') throw refused(this.#url, `the server sent it encoded as ${encoding.slice(0, 40)}`)
+      if (total !== undefined && total > MAX_IMAGE_BYTES) throw refused(this.#url, `it is ${total} bytes long`)
+      if (!response.body) throw unreachable(this.#url, 'the server sent nothing')
+      await this.#options.requireRoom(missing(total, resumed ? this.target.size : 0))
+      const chunks = (response.body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+      const first = await chunks.next()
+      if (!resumed && !first.done && isWebPage(first.value)) {
+        await chunks.return?.()
+        throw unreachable(this.#url, 'the server sent a web page')
+      }
+      return { chunks, first, total }
+    } catch (error) {
+      if (!response.body?.locked) await response.body?.cancel()
+      throw error
+    }
+  }
+
+  async #receive({ chunks, first, total }: Incoming): Promise<void> {
+    const { progress, requireRoom } = this.#options
+    let roomUntil = this.target.size + ROOM_EVERY_BYTES
+    progress(this.target.size, total)
+    try {
+      for (let next = first; !next.done; next = await chunks.next()) {
+        const { size } = this.target
+        const end = size + next.value.length
+        this.#arrived += next.value.length
+        if (end > (total ?? MAX_IMAGE_BYTES)) throw refused(this.#url, 'the server sent more than it declared')
+        if (end > roomUntil) {
+          await requireRoom(missing(total, size))
+          roomUntil = size + ROOM_EVERY_BYTES
+        }
+        await this.target.append(next.value)
+        progress(end, total)
+      }
+    } finally {
+      await chunks.return?.()
+    }
+    if (total !== undefined && this.target.size !== total) throw unreachable(this.#url, 'the connection ended early')
+  }
+
+  async #watchStall(): Promise<void> {
+    const { clock } = this.#options
+    try {
+      for (let before = -1; before < 0 || this.#arrived - before >= STALL_BYTES; ) {
+        before = this.#arrived
+        await clock.sleep(STALL_MS, this.#over.signal)
+      }
+      this.#stall.abort()
+    } catch {
+      // It ended first.
+    }
+  }
+}
+
+function rangeOf(response: Response): { start: number; total: number | undefined } | undefined {
+  const text = response.headers.get('content-range') ?? ''
+  const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(text) ?? []
+  if (start === undefined || end === undefined) return undefined
+  // The rest was asked for: what a shorter range leaves out shows as an early end.
+  return { start: Number(start), total: total === '*' ? undefined : Number(total) }
 }
 
 function lengthOf(response: Response): number | undefined {
@@ -85,19 +209,11 @@ function lengthOf(response: Response): number | undefined {
   return text !== null && /^\d+$/.test(text) ? Number(text) : undefined
 }
 
+/** Bytes still to come; where nobody declared them, those until the next look. */
+const missing = (total: number | undefined, have: number): number =>
+  total === undefined ? ROOM_EVERY_BYTES : total - have
+
 const words = (error: unknown): string => {
   const cause = (error as { cause?: unknown }).cause
   return cause instanceof Error ? cause.message : error instanceof Error ? error.message : String(error)
-}
-
-/** A plain "no" of the server will not change by asking again; everything else may. */
-function unreachable(url: string, detail: string, status = 0, cause?: unknown): Fault {
-  const refused = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
-  return new Fault('image/unreachable', refused ? 'permanent' : 'transient', { image: shown(url), detail }, { cause })
-}
-
-/** The URL without what may be secret in it. */
-function shown(url: string): string {
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
 }

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { Fault } from '../../ipc/faults.ts'
-import { AppendFile, isDiskFull, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
+import { AppendFile, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
 
 /**
  * The unfinished file of one image, appended to and hashed in the same step. Opening it hashes what an earlier try
@@ -32,14 +32,13 @@ export class PartialImage {
     return this.#size
   }
 
-  /** Raises `host/disk-full` when the filesystem has no room. */
   async append(chunk: Uint8Array): Promise<void> {
     try {
       await this.#file.append('image.append', chunk)
     } catch (error) {
-      // A full disk may have taken part of the chunk; a resume goes on at the bytes that are hashed.
-      await this.#file.cut('image.cut', this.#size)
-      if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
+      // A full disk may have taken part of the chunk; a resume goes on at the bytes that are hashed. Where even this
+      // fails the digest finds the surplus, and the image is fetched from its start.
+      await this.#file.cut('image.cut', this.#size).catch(() => {})
       throw error
     }
     this.#hash.update(chunk)
@@ -63,7 +62,8 @@ export class PartialImage {
     const found = this.#hash.digest('hex')
     if (found !== sha256) {
       await removeTree('image.discard', this.#path)
-      throw new Fault('image/digest-mismatch', 'permanent', { image: `image ${sha256.slice(0, 12)}`, found })
+      const params = { image: `image ${sha256.slice(0, 12)}`, expected: sha256, found }
+      throw new Fault('image/digest-mismatch', 'permanent', params)
     }
     await publishFile('image.publish', this.#path, to)
   }

@@ -1,6 +1,8 @@
 import { Fault } from '../../ipc/faults.ts'
 
 const BLOCK = 512
+/** Folders and files together; more is no kernel image. */
+const MAX_HEADERS = 16
 
 export interface TarEntry {
   name: string
@@ -19,14 +21,16 @@ export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>
 export async function readTar(read: ReadAt, limit: number): Promise<TarEntry[]> {
   const refuse = (detail: string) => new Fault('image/format', 'permanent', { detail })
   const entries: TarEntry[] = []
-  for (let offset = 0; ; ) {
+  for (let offset = 0, headers = 0; ; headers++) {
     const header = Buffer.from(await read(offset, BLOCK))
     if (header.length < BLOCK || header.every((b) => b === 0)) return entries
     if (checksum(header) !== octal(header, 148, 8)) throw refuse('it is not an uncompressed tar')
+    if (headers === MAX_HEADERS) throw refuse(`it holds more than ${MAX_HEADERS} entries`)
     const size = octal(header, 124, 12)
     if (size === undefined) throw refuse('its tar header is damaged')
     const kind = String.fromCharCode(header[156]!)
     const name = text(header, 0, 100).replace(/^\.\//, '')
+    if (text(header, 345, 155) !== '' && text(header, 257, 5) === 'ustar') throw refuse('it holds a long name')
     if (kind === '0' || kind === '\0') {
       if (entries.length === limit) throw refuse(`it holds more than ${limit} files`)
       entries.push({ name, offset: offset + BLOCK, size })

@@ -36,7 +36,7 @@ describe('an unfinished image', () => {
     const first = await PartialImage.open(path, signal)
     await first.append(Buffer.from('first '))
     const full = await fillDisk(3)
-    await expect(first.append(Buffer.from('second'))).rejects.toMatchObject({ code: 'host/disk-full' })
+    await expect(first.append(Buffer.from('second'))).rejects.toMatchObject({ code: 'ENOSPC' })
     full.mockRestore()
     await first.close()
 
