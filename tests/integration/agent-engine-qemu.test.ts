@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +24,16 @@ const calm = () => new AbortController().signal
 function resettingSector(): Buffer {
   const sector = bootSector()
   sector.set([0xba, 0xf9, 0x0c, 0xb0, 0x06, 0xee, 0xf4])
+  return sector
+}
+
+/** A guest that writes one sector every 64 KiB of its disk, for ever; a write that fails is never told to it. */
+function writingSector(): Buffer {
+  const sector = bootSector()
+  sector.set([0x31, 0xc0, 0x8e, 0xd8, 0x8e, 0xd0, 0xbc, 0x00, 0x7c]) // ds = ss = 0, stack below the code
+  sector.set([0xbe, 0x20, 0x7c, 0xb8, 0x00, 0x43, 0xcd, 0x13], 9) // int 13h, extended write of the packet at 7c20
+  sector.set([0x81, 0x06, 0x28, 0x7c, 0x80, 0x00, 0x83, 0x16, 0x2a, 0x7c, 0x00, 0xeb, 0xeb], 17) // + 128 sectors, again
+  sector.set([0x10, 0x00, 0x01, 0x00, 0x00, 0x7c, 0x00, 0x00, 0x80, 0, 0, 0, 0, 0, 0, 0], 32)
   return sector
 }
 
@@ -91,6 +102,44 @@ describe('QEMU in trouble', () => {
     await boot(resettingSector())
     await expect.poll(() => backend.complaint(vm), { timeout: 30_000 }).toMatchObject({ code: 'vm/resetting' })
     expect(await backend.running(vm)).toBeDefined()
+  })
+
+  it('a guest whose disk the host has no room for is paused, named, and goes on once there is room', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'eitri-test', vm.dir])
+    try {
+      await boot(writingSector())
+      const looked = async () => {
+        await backend.running(vm)
+        return backend.complaint(vm)
+      }
+      await expect
+        .poll(looked, { timeout: 30_000 })
+        .toEqual({ code: 'vm/io-error', detail: 'no space left', paused: true })
+      execFileSync('mount', ['-o', 'remount,size=300m', vm.dir])
+      await expect.poll(looked, { timeout: 30_000 }).toBeUndefined()
+      await backend.destroy(vm)
+    } finally {
+      execFileSync('umount', ['-l', vm.dir])
+    }
+  })
+
+  it('a VM pinned to a machine type this QEMU does not know is not started, and the type is named', async () => {
+    await boot()
+    await backend.shutdown(vm, { graceMs: 0, hurry: calm() }, live())
+    const image: BootImage = { kind: 'disk', file: join(stateDir, 'image'), format: 'raw', virtualBytes: 512 }
+    await expect(backend.boot({ vm, spec, image, machine: 'pc-q35-1.0' }, live())).rejects.toMatchObject({
+      code: 'vmm/machine-gone',
+      params: { machine: 'pc-q35-1.0' },
+    })
+    expect(await backend.running(vm)).toBeUndefined()
+  })
+
+  it('a process told to end by a signal is kept with that reason, and is no power-off of the guest', async () => {
+    await boot()
+    process.kill(await pid(), 'SIGTERM')
+    await expect.poll(() => backend.running(vm)).toBeUndefined()
+    expect(await backend.failureReason(vm)).toBe('its process was told to end')
+    expect(backend.endedCleanly(vm)).toBe(false)
   })
 
   it('PROV-05, BUD-10: a disk QEMU cannot open fails the start in its own words', async () => {

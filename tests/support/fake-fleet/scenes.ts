@@ -143,6 +143,14 @@ export function busyScene(now: number): FleetState {
     }),
     aVm({
       ...on,
+      name: 'looper',
+      power: 'stopped',
+      phase: 'failed',
+      reason: 'vm/crash-loop',
+      detail: 'looper ended by itself 3 times in a row, each soon after its start (the kernel of the guest panicked).',
+    }),
+    aVm({
+      ...on,
       name: 'imported',
       phase: 'failed',
       power: 'stopped',

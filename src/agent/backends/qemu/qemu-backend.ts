@@ -125,9 +125,10 @@ export class QemuBackend implements Backend {
   async running(vm: VmLayout): Promise<RunningVm | undefined> {
     const process = await this.#find(vm)
     if (!process) return undefined
-    void this.#monitor(vm, process).look(async () => (await freeBytes(vm.dir)) >= CONTINUE_FREE_BYTES)
+    const monitor = this.#monitor(vm, process)
+    void monitor.look(async () => (await freeBytes(vm.dir)) >= CONTINUE_FREE_BYTES)
     this.#pump(vm)
-    return { acceleration: process.acceleration, startedAt: process.startedAt }
+    return { acceleration: monitor.acceleration || process.acceleration, startedAt: process.startedAt }
   }
 
   async failureReason(vm: VmLayout): Promise<string> {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { printable } from '../../../ipc/fault-text.ts'
+import { around } from '../../os/failpoints.ts'
 import type { Complaint } from '../backend.ts'
 import { type Ending, endingOf } from './qemu-ending.ts'
 import { QmpClient, type QmpDeadlines, type QmpEvent } from './qmp-client.ts'
@@ -21,6 +22,8 @@ export interface MonitorOptions {
   deadlines?: QmpDeadlines
 }
 
+const ignore = () => {}
+
 /** One QEMU's monitor kept open, and what its events told. */
 export class QemuMonitor {
   readonly vmId: string
@@ -35,6 +38,8 @@ export class QemuMonitor {
   /** Since when something was asked and nothing heard, monotonic ms. */
   #silentSince: number | undefined
   #closed = false
+  /** What really runs the guest; '' = not known. */
+  acceleration: 'kvm' | 'tcg' | '' = ''
   /** How the process said it ends; undefined = it does not, or nobody heard it. */
   ending: Ending | undefined
 
@@ -69,14 +74,14 @@ export class QemuMonitor {
     await this.#readState(client)
     if (this.#state === 'guest-panicked' || this.#state === 'internal-error') return false
     if (this.#state === 'paused' || this.#state === 'io-error') await client.execute('cont')
-    await client.execute('system_powerdown')
+    await around('qmp.power-button', () => client.execute('system_powerdown'))
     return true
   }
 
   /** Resolves once QEMU took it: with its answer, or with the end of its monitor in place of one. */
   async quit(): Promise<void> {
     const client = await this.attach()
-    await Promise.race([client.execute('quit'), client.closed])
+    await around('qmp.quit', () => Promise.race([client.execute('quit').then(ignore), client.closed]))
   }
 
   /** Undefined = nothing to say; `now` in monotonic ms. */
@@ -111,13 +116,13 @@ export class QemuMonitor {
     this.#asked()
     try {
       const listener = { event: (event: QmpEvent) => this.#take(event), heard: () => this.#heard() }
-      const client = await QmpClient.open(await connect(), listener, deadlines)
+      const client = await QmpClient.open(await around('qmp.attach', connect), listener, deadlines)
       void client.closed.then((broken) => {
         this.#client = undefined
         if (!this.#closed) onClosed(broken)
       })
       if (this.#closed) client.close()
-      else await this.#readState(client).catch(() => {})
+      else await this.#readState(client).then(() => this.#readAcceleration(client), ignore)
       return client
     } catch (error) {
       this.#client = undefined
@@ -139,6 +144,11 @@ export class QemuMonitor {
     this.#asked()
     const { status } = (await client.execute('query-status')) as { status?: unknown }
     if (typeof status === 'string') this.#state = status
+  }
+
+  async #readAcceleration(client: QmpClient): Promise<void> {
+    const { enabled } = (await client.execute('query-kvm').catch(() => ({}))) as { enabled?: unknown }
+    if (typeof enabled === 'boolean') this.acceleration = enabled ? 'kvm' : 'tcg'
   }
 
   #asked(): void {

@@ -24,8 +24,9 @@ export function vmState(vm: Vm, nowMs: number): StateView {
 
 function settled(vm: Vm, power: string): StateView {
   const wanted = vm.desiredPower
-  if (power === 'running') return wanted === 'stopped' ? busy('Stopping', vm) : { word: 'Running', tone: 'good' }
-  if (power === 'paused') return { word: 'Paused', tone: 'quiet', icon: 'pause', ...detailOf(vm) }
+  if (vm.reason === 'vm/panicked') return crashed(vm)
+  if (power === 'running') return wanted === 'stopped' ? busy('Stopping', vm) : running(vm)
+  if (power === 'paused') return { word: 'Paused', tone: vm.reason ? 'warn' : 'quiet', icon: 'pause', ...detailOf(vm) }
   if (power === 'suspended') return { word: 'Suspended', tone: 'quiet', icon: 'pause', ...detailOf(vm) }
   if (wanted === 'stopped') return { word: 'Stopped', tone: 'quiet' }
   return vm.reason === 'vm/exited' ? crashed(vm) : busy('Starting', vm)
@@ -33,6 +34,8 @@ function settled(vm: Vm, power: string): StateView {
 
 const detailOf = (vm: Vm) => (vm.detail ? { detail: vm.detail } : {})
 const crashed = (vm: Vm): StateView => ({ word: 'Crashed', tone: 'bad', ...detailOf(vm) })
+const running = (vm: Vm): StateView =>
+  vm.reason ? { word: 'Running', tone: 'warn', ...detailOf(vm) } : { word: 'Running', tone: 'good' }
 const busy = (word: string, vm: Vm): StateView => ({ word, tone: vm.reason ? 'warn' : 'busy', ...detailOf(vm) })
 
 function creating(vm: Vm): StateView {
@@ -126,7 +129,8 @@ export function vmActions(vm: Vm) {
   const ours = !deleted && !vm.unowned
   const running = vm.desiredPower === 'running'
   return {
-    start: ours && !running,
+    // One that is down for good is wanted running already: a start is what makes its host try again.
+    start: ours && (!running || vm.phase === 'failed'),
     stop: ours && running,
     restart: ours && running && vm.phase === 'ready',
     remove: ours,

@@ -22,6 +22,10 @@ describe('the state word of a VM', () => {
     ['Starting', aVm({ power: 'stopped', reason: 'vm/start-failed' })],
     ['Crashed', aVm({ power: 'stopped', reason: 'vm/exited' })],
     ['Crashed', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
+    ['Needs a decision', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop' })],
+    ['Crashed', aVm({ power: 'paused', reason: 'vm/panicked' })],
+    ['Running', aVm({ reason: 'vm/hung' })],
+    ['Paused', aVm({ power: 'paused', reason: 'vm/io-error' })],
     ['Paused', aVm({ power: 'paused' })],
     ['Suspended', aVm({ power: 'suspended' })],
     ['Creating', anUnreportedVm()],
@@ -57,6 +61,24 @@ describe('the state word of a VM', () => {
   it('tells a start that goes wrong from one that goes on', () => {
     expect(vmState(aVm({ power: 'stopped' }), NOW).tone).toBe('busy')
     expect(vmState(aVm({ power: 'stopped', reason: 'vm/over-capacity' }), NOW).tone).toBe('warn')
+  })
+
+  it('tells a running guest in trouble from one that is well, with what its host says', () => {
+    const vm = aVm({ reason: 'vm/hung', detail: 'The hypervisor of web does not answer.' })
+    expect(vmState(vm, NOW)).toMatchObject({ tone: 'warn', detail: 'The hypervisor of web does not answer.' })
+    expect(vmState(aVm({ power: 'paused', reason: 'vm/io-error' }), NOW).tone).toBe('warn')
+    expect(vmState(aVm(), NOW).tone).toBe('good')
+  })
+
+  it('says what a person can do about a crash loop, and offers the start', () => {
+    const detail = 'web ended by itself 3 times in a row, each soon after its start (out of memory).'
+    const vm = aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop', detail })
+    expect(vmTrouble(vm)?.words).toEqual({
+      what: detail,
+      effect: 'It is not started any more; its disk is untouched.',
+      next: 'Look at its console, then start it again or change it.',
+    })
+    expect(vmActions(vm).start).toBe(true)
   })
 
   it('counts down what is left of a quarantine', () => {
