@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { FaultCode } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
@@ -104,8 +104,8 @@ export interface SerialTarget {
   id: string
   /** The hypervisor appends everything the guest writes. */
   logPath: string
-  /** The guest's input. One client at a time; the caller destroys the socket. */
-  connect(): Promise<Socket>
+  /** The guest's input. One client at a time; the caller ends or destroys the stream. */
+  connect(): Promise<Duplex>
 }
 
 /** Who records and feeds serial consoles. A pump lives as long as the guest is powered on. */

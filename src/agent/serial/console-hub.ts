@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type Log, silentLog } from '../../ipc/base/log.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { ConsoleLog, type LogDisk } from './console-log.ts'
@@ -11,7 +11,7 @@ import { SerialPort } from './serial-port.ts'
 export interface SerialVm {
   id: string
   logPath: string
-  connect(): Promise<Socket>
+  connect(): Promise<Duplex>
 }
 
 export interface ConsoleHubOptions {
@@ -170,7 +170,7 @@ class VmConsole implements ViewedConsole {
     }
   }
 
-  powerOn(connect: () => Promise<Socket>): void {
+  powerOn(connect: () => Promise<Duplex>): void {
     this.#port ??= new SerialPort({ connect, log: this.#log })
     this.#running = true
     this.#ring()

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../../ipc/base/clock.ts'
 import { type Log, silentLog } from '../../ipc/base/log.ts'
 import { KiB } from '../../ipc/units.ts'
@@ -12,7 +12,7 @@ const RETRY_MS = 200
 const IDLE_MS = 1_000
 
 export interface SerialPortOptions {
-  connect(): Promise<Socket>
+  connect(): Promise<Duplex>
   log?: Log
   clock?: Clock
 }
@@ -27,8 +27,8 @@ export class SerialPort {
   readonly #clock: Clock
   readonly #log: Log
   readonly #closing = new AbortController()
-  #socket: Socket | undefined
-  #opening: Promise<Socket | undefined> | undefined
+  #socket: Duplex | undefined
+  #opening: Promise<Duplex | undefined> | undefined
   #idle = new AbortController()
 
   constructor(options: SerialPortOptions) {
@@ -55,14 +55,14 @@ export class SerialPort {
     this.#socket?.destroy()
   }
 
-  #open(): Promise<Socket | undefined> {
+  #open(): Promise<Duplex | undefined> {
     this.#opening ??= this.#dial().finally(() => {
       this.#opening = undefined
     })
     return this.#opening
   }
 
-  async #dial(): Promise<Socket | undefined> {
+  async #dial(): Promise<Duplex | undefined> {
     const { signal } = this.#closing
     for (let tries = 0; tries < CONNECT_TRIES && !signal.aborted; tries++) {
       try {
@@ -77,7 +77,7 @@ export class SerialPort {
     return undefined
   }
 
-  #use(socket: Socket): Socket {
+  #use(socket: Duplex): Duplex {
     this.#socket = socket
     socket.resume()
     socket.on('error', () => {})
@@ -85,12 +85,12 @@ export class SerialPort {
     return socket
   }
 
-  #forget(socket: Socket): void {
+  #forget(socket: Duplex): void {
     if (this.#socket === socket) this.#socket = undefined
   }
 
   /** Ends only this side: QEMU takes what is still on its way to the guest before it sees the end. */
-  #letGoWhenIdle(socket: Socket): void {
+  #letGoWhenIdle(socket: Duplex): void {
     this.#idle.abort()
     this.#idle = new AbortController()
     const { signal } = this.#idle
@@ -103,7 +103,7 @@ export class SerialPort {
     void rest().catch(() => {})
   }
 
-  async #drained(socket: Socket): Promise<boolean> {
+  async #drained(socket: Duplex): Promise<boolean> {
     let done = false
     const drained = new Promise<void>((resolve) => {
       socket.once('drain', () => {

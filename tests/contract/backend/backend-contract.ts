@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Backend } from '../../../src/agent/backends/backend.ts'
+import type { Backend, Booted } from '../../../src/agent/backends/backend.ts'
 import type { BootImage } from '../../../src/agent/images/image-cache.ts'
 import { sizeIfPresent } from '../../../src/agent/os/files.ts'
 import { agentLayout, type VmLayout } from '../../../src/agent/records/layout.ts'
@@ -14,26 +14,35 @@ export interface BackendUnderTest {
   /** A fresh state directory. */
   stateDir: string
   image: BootImage
+  /** The guest's first disk. */
+  disk(vm: VmLayout): string
   /** Ends the VM's process behind the backend's back. */
   kill(vm: VmLayout): Promise<void>
   close(): Promise<void>
 }
 
-const live = () => AbortSignal.timeout(60_000)
-const ID = '0123456789abcdef0123456789abcdef'
+export const live = () => AbortSignal.timeout(60_000)
+export const VM_ID = '0123456789abcdef0123456789abcdef'
+export const SPEC: VmSpec = create(VmSpecSchema, { vmId: VM_ID, name: 'web', vcpus: 1, memMb: 64, diskGb: 1 })
+
+/** A first boot as the engine makes it. */
+export async function bootFirst(under: BackendUnderTest, vm: VmLayout): Promise<Booted> {
+  await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
+  const seed = { vmId: VM_ID, hostname: 'web', authorizedKeys: [], userData: new Uint8Array(), ssh: { userCas: [] } }
+  await writeSeed(vm.seed, { ...seed, mac: '52:54:00:00:00:01' }, 0)
+  return await under.backend.boot({ vm, spec: SPEC, image: under.image, machine: '' }, live())
+}
 
 /** What every backend promises; the fake is only worth something if it passes too. */
 export function backendContract(name: string, open: () => Promise<BackendUnderTest>): void {
   describe(`backend contract: ${name}`, () => {
     let under: BackendUnderTest
     let vm: VmLayout
-    let spec: VmSpec
 
     beforeEach(async () => {
       under = await open()
-      vm = agentLayout(under.stateDir).vmDir(ID)
+      vm = agentLayout(under.stateDir).vmDir(VM_ID)
       await mkdir(vm.dir, { recursive: true })
-      spec = create(VmSpecSchema, { vmId: ID, name: 'web', vcpus: 1, memMb: 64, diskGb: 1 })
     })
     afterEach(async () => {
       await under.backend.destroy(vm)
@@ -41,52 +50,51 @@ export function backendContract(name: string, open: () => Promise<BackendUnderTe
       await rm(under.stateDir, { recursive: true, force: true })
     })
 
-    const bootOnce = async () => {
-      await under.backend.prepareRootDisk(vm, spec, under.image, live())
-      await writeSeed(
-        vm.seed,
-        {
-          vmId: ID,
-          hostname: 'web',
-          authorizedKeys: [],
-          userData: new Uint8Array(),
-          mac: '52:54:00:00:00:01',
-          ssh: { userCas: [] },
-        },
-        0,
-      )
-      return await under.backend.boot({ vm, spec, image: under.image, machine: '' }, live())
-    }
+    const bootOnce = () => bootFirst(under, vm)
 
-    it('PROV-01: a capable host passes preflight', async () => {
+    it('a capable host passes preflight', async () => {
       await under.backend.preflight(live())
     })
 
-    it('PROV-02: the root disk is there once prepared, and preparing again replaces it', async () => {
-      await under.backend.prepareRootDisk(vm, spec, under.image, live())
-      await under.backend.prepareRootDisk(vm, spec, under.image, live())
-      expect(await sizeIfPresent(vm.disk)).toBeGreaterThan(0)
+    it('the root disk is there once prepared, and preparing again replaces it', async () => {
+      await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
+      await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
+      expect(await sizeIfPresent(under.disk(vm))).toBeGreaterThan(0)
     })
 
-    it('IMG-06: an image is never shrunk onto a smaller disk', async () => {
+    it('an image is never shrunk onto a smaller disk', async () => {
       const large: BootImage = { kind: 'disk', file: '/dev/null', format: 'raw', virtualBytes: 2 * GiB }
-      await expect(under.backend.prepareRootDisk(vm, spec, large, live())).rejects.toMatchObject({
+      await expect(under.backend.prepareRootDisk(vm, SPEC, large, live())).rejects.toMatchObject({
         code: 'image/too-big-for-disk',
         disposition: 'permanent',
       })
-      expect(await sizeIfPresent(vm.disk)).toBeUndefined()
+      expect(await sizeIfPresent(under.disk(vm))).toBeUndefined()
     })
 
-    it('PROV-08: a booted VM runs, names its machine, and booting it again changes nothing', async () => {
+    it('a booted VM runs, names its machine, and booting it again changes nothing', async () => {
       const booted = await bootOnce()
       expect(booted.machine).not.toBe('')
-      const again = await under.backend.boot({ vm, spec, image: under.image, machine: booted.machine }, live())
+      const again = await under.backend.boot({ vm, spec: SPEC, image: under.image, machine: booted.machine }, live())
       expect(again.startedAt).toEqual(booted.startedAt)
       expect(await under.backend.running(vm)).toMatchObject({ startedAt: booted.startedAt })
     })
 
     it('a VM that was never booted does not run', async () => {
       expect(await under.backend.running(vm)).toBeUndefined()
+    })
+
+    it('what never ran is shut down and destroyed all the same', async () => {
+      await under.backend.shutdown(vm, { graceMs: 60_000, hurry: new AbortController().signal }, live())
+      await under.backend.destroy(vm)
+      expect(await under.backend.running(vm)).toBeUndefined()
+    })
+
+    it('the record of what it can do fits what it does', async () => {
+      const { capabilities } = under.backend
+      expect(capabilities.suspend).toBe('suspend' in under.backend)
+      await bootOnce()
+      if (capabilities.addressSource === 'none') expect(await under.backend.address(vm)).toBe('')
+      if (capabilities.addressSource === 'reservation') expect(await under.backend.address(vm)).not.toBe('')
     })
 
     it('shutdown without grace ends the VM, and may be repeated', async () => {
@@ -97,7 +105,7 @@ export function backendContract(name: string, open: () => Promise<BackendUnderTe
       await under.backend.shutdown(vm, options, live())
     })
 
-    it('PROV-03: destroy ends a running VM, and may be repeated', async () => {
+    it('destroy ends a running VM, and may be repeated', async () => {
       await bootOnce()
       await under.backend.destroy(vm)
       expect(await under.backend.running(vm)).toBeUndefined()
@@ -110,13 +118,12 @@ export function backendContract(name: string, open: () => Promise<BackendUnderTe
       const stop = under.backend.onExit(told.resolve)
       await under.backend.running(vm)
       await under.kill(vm)
-      expect(await told.promise).toBe(ID)
+      expect(await told.promise).toBe(VM_ID)
       stop()
       expect(await under.backend.running(vm)).toBeUndefined()
     })
 
-    it('PROV-06/07: an address nobody knows is empty', async () => {
-      await bootOnce()
+    it('an address nobody knows is empty', async () => {
       expect(await under.backend.address(vm)).toBe('')
       expect(await under.backend.networkAddress(vm)).toBe('')
     })

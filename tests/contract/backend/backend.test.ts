@@ -1,15 +1,10 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { noSerialPump } from '../../../src/agent/backends/backend.ts'
-import { QemuBackend } from '../../../src/agent/backends/qemu/qemu-backend.ts'
-import { detach, run } from '../../../src/agent/os/exec.ts'
-import { linuxProcesses } from '../../../src/agent/os/process.ts'
-import { systemClock } from '../../../src/ipc/base/clock.ts'
-import { silentLog } from '../../../src/ipc/base/log.ts'
-import { bootSector } from '../../support/boot-sector.ts'
 import { backendContract } from './backend-contract.ts'
 import { FakeBackend } from './fake-backend.ts'
+import { processContract } from './process-contract.ts'
+import { qemuRig } from './qemu-rig.ts'
 
 backendContract('fake', async () => {
   const backend = new FakeBackend()
@@ -17,33 +12,11 @@ backendContract('fake', async () => {
     backend,
     stateDir: await mkdtemp(join(tmpdir(), 'eitri-backend-')),
     image: { kind: 'disk', file: '/dev/null', format: 'raw', virtualBytes: 512 },
+    disk: (vm) => vm.disk,
     kill: async (vm) => backend.crash(vm.id),
     close: async () => {},
   }
 })
 
-backendContract('qemu under TCG', async () => {
-  const stateDir = await mkdtemp(join(tmpdir(), 'eitri-backend-'))
-  const file = join(stateDir, 'sector.img')
-  await writeFile(file, bootSector())
-  const processes = linuxProcesses()
-  const backend = new QemuBackend({
-    run,
-    detach,
-    processes,
-    clock: systemClock,
-    log: silentLog,
-    serial: noSerialPump,
-    acceleration: async () => 'tcg',
-  })
-  return {
-    backend,
-    stateDir,
-    image: { kind: 'disk', file, format: 'raw', virtualBytes: 512 },
-    kill: async (vm) => {
-      const { pid } = JSON.parse(await readFile(vm.hypervisor, 'utf8')) as { pid: number }
-      process.kill(pid, 'SIGKILL')
-    },
-    close: () => backend.close(),
-  }
-})
+backendContract('qemu under TCG', qemuRig)
+processContract('qemu under TCG', qemuRig)

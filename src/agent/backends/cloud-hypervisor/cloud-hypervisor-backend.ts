@@ -1,0 +1,335 @@
+import { basename, join } from 'node:path'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
+import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { BootImage } from '../../images/image-cache.ts'
+import { macOf } from '../../network/mac.ts'
+import { type Taps, tapName } from '../../network/tap.ts'
+import type { Detach, Run } from '../../os/exec.ts'
+import { readTail, removeTree } from '../../os/files.ts'
+import type { Processes } from '../../os/process.ts'
+import { connectUnix } from '../../os/unix-socket.ts'
+import type { VmLayout } from '../../records/layout.ts'
+import { SerialRecorder } from '../../serial/serial-recorder.ts'
+import type {
+  Backend,
+  Booted,
+  BootRequest,
+  Capabilities,
+  CommandPart,
+  Complaint,
+  RunningVm,
+  SerialPump,
+  StopOptions,
+} from '../backend.ts'
+import { killProcess } from '../end-process.ts'
+import { ExitWatch } from '../exit-watch.ts'
+import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
+import { ApiClient } from './api-client.ts'
+import { type ChFiles, chCommand } from './argv.ts'
+import { createRawDisk } from './ch-disk.ts'
+import type { ChHost } from './ch-host.ts'
+import { stopVmm } from './ch-stop.ts'
+import { type ChEnding, endingOf, parseEvents } from './event-log.ts'
+import { failureReasonOf } from './failure-reason.ts'
+import { vmConfig } from './vm-config.ts'
+
+const POLL_MS = 50
+/** A started VMM answers on its socket within this, busy host included. */
+const START_MS = 30_000
+const CONNECT_MS = 2_000
+/** A VMM whose process lives and that says nothing for this long is hung. */
+const HUNG_MS = 20_000
+const LOG_TAIL_BYTES = 16 * 1024
+const EVENTS_TAIL_BYTES = 64 * 1024
+
+const ENDINGS: Readonly<Record<ChEnding, string>> = {
+  'powered-off': 'the guest powered itself off',
+  panicked: 'the kernel of the guest panicked',
+  '': '',
+}
+
+export interface ChDeps {
+  run: Run
+  detach: Detach
+  processes: Processes
+  clock: Clock
+  log: Log
+  serial: SerialPump
+  host: ChHost
+  taps: Taps
+}
+
+/** What is known of a VM from looking at it; nothing of it is needed to find it again. */
+interface Seen {
+  recorder?: SerialRecorder
+  /** Of the last answer. */
+  state?: string
+  /** Since when it was asked and nothing heard, monotonic ms. */
+  silentSince?: number
+  ending?: ChEnding
+}
+
+/** Where the things of one VM are that other backends name otherwise. */
+export function chPlaces(vm: VmLayout): { dir: string; hypervisor: string; pidfile: string; log: string } & ChFiles {
+  return {
+    dir: vm.dir,
+    hypervisor: join(vm.dir, 'cloud-hypervisor.json'),
+    pidfile: join(vm.dir, 'cloud-hypervisor.pid'),
+    log: join(vm.dir, 'cloud-hypervisor.log'),
+    apiSocketName: 'api.sock',
+    serialSocketName: vm.serialSocketName,
+    events: 'events.log',
+    disk: 'disk.raw',
+    seed: basename(vm.seed),
+  }
+}
+
+/** cloud-hypervisor as a detached process per VM, steered over its REST socket; its guest has a tap of its own. */
+export class CloudHypervisorBackend implements Backend {
+  readonly name = 'cloud-hypervisor'
+  readonly capabilities: Capabilities = {
+    suspend: false,
+    shares: false,
+    serialInput: true,
+    nested: true,
+    addressSource: 'none',
+    survivesAgentRestart: true,
+    liveForward: false,
+  }
+  readonly #deps: ChDeps
+  readonly #seen = new Map<string, Seen>()
+  readonly #layouts = new Map<string, VmLayout>()
+  readonly #exits: ExitWatch
+
+  constructor(deps: ChDeps) {
+    this.#deps = deps
+    this.#exits = new ExitWatch(deps.processes, (vmId) => this.#hasEnded(vmId))
+  }
+
+  async preflight(signal: AbortSignal): Promise<void> {
+    await this.#deps.host.check(signal)
+  }
+
+  async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
+    if (image.kind === 'disk') await this.#deps.host.firmware()
+    await createRawDisk(this.#deps.run, image, join(vm.dir, chPlaces(vm).disk), spec.diskGb, signal)
+  }
+
+  async boot(request: BootRequest, signal: AbortSignal): Promise<Booted> {
+    const { vm } = request
+    const found = await this.#find(vm)
+    if (found && (await this.#hasBooted(vm)) !== false) return this.#attend(vm, found)
+    const process = found ?? (await this.#spawn(request, signal))
+    try {
+      const { version } = await this.#untilAnswers(vm, process, signal)
+      await this.#bringUp(request, signal)
+      const booted = { ...process, machine: `cloud-hypervisor-${version}` }
+      await noteProcess(chPlaces(vm), booted)
+      return this.#attend(vm, booted)
+    } catch (error) {
+      // The guest has not run: nothing is lost, and the next boot begins with a clean VMM. A boot cut short goes on there.
+      if (signal.aborted) throw error
+      throw await this.#giveUp(vm, process, error)
+    }
+  }
+
+  async command({ vm }: BootRequest): Promise<CommandPart[]> {
+    return chCommand(this.#deps.host.program, chPlaces(vm))
+  }
+
+  async shutdown(vm: VmLayout, options: StopOptions, signal: AbortSignal): Promise<void> {
+    const process = await this.#find(vm)
+    if (process) await stopVmm(this.#deps, vm.id, process.identity, this.#api(vm), options, signal)
+    await this.#letGo(vm)
+  }
+
+  async destroy(vm: VmLayout): Promise<void> {
+    const process = await this.#find(vm)
+    if (process) await killProcess(this.#deps, process.identity)
+    await this.#deps.taps.remove(tapName(vm.id))
+    await this.#letGo(vm)
+  }
+
+  async running(vm: VmLayout): Promise<RunningVm | undefined> {
+    const process = await this.#find(vm)
+    if (!process) {
+      this.#see(vm).ending ??= await this.#readEnding(vm)
+      return undefined
+    }
+    if ((await this.#hasBooted(vm)) === false) return undefined
+    return this.#attend(vm, process)
+  }
+
+  async failureReason(vm: VmLayout): Promise<string> {
+    const ending = this.#seen.get(vm.id)?.ending ?? (await this.#readEnding(vm))
+    return ENDINGS[ending] || failureReasonOf((await readTail(chPlaces(vm).log, LOG_TAIL_BYTES)).toString('utf8'))
+  }
+
+  endedCleanly(vm: VmLayout): boolean {
+    return this.#seen.get(vm.id)?.ending === 'powered-off'
+  }
+
+  complaint(vm: VmLayout): Complaint | undefined {
+    const { silentSince, state } = this.#seen.get(vm.id) ?? {}
+    if (silentSince !== undefined && this.#deps.clock.monotonic() - silentSince >= HUNG_MS)
+      return { code: 'vm/hung', detail: '', paused: false }
+    if (state === 'Paused') return { code: 'vmm/failed', detail: 'the guest is paused', paused: true }
+    return undefined
+  }
+
+  /** The guest's tap is on no network yet. */
+  async address(): Promise<string> {
+    return ''
+  }
+  async networkAddress(): Promise<string> {
+    return ''
+  }
+
+  onExit(fn: (vmId: string) => void): () => void {
+    return this.#exits.onExit(fn)
+  }
+
+  async close(): Promise<void> {
+    this.#exits.close()
+    await Promise.all([...this.#seen.values()].map(({ recorder }) => recorder?.stop()))
+  }
+
+  #api(vm: VmLayout): ApiClient {
+    return new ApiClient({ connect: () => connectUnix(vm.dir, chPlaces(vm).apiSocketName, CONNECT_MS) })
+  }
+
+  #find(vm: VmLayout): Promise<VmmProcess | undefined> {
+    const { processes, clock } = this.#deps
+    // cloud-hypervisor writes no pidfile: one that nobody noted is asked over the socket in its directory.
+    const ask = async () => {
+      const answer = await this.#api(vm)
+        .ping()
+        .catch(() => undefined)
+      return answer?.pid
+    }
+    return findProcess(chPlaces(vm), processes, clock.now, ask)
+  }
+
+  /** Undefined = it does not say: its process lives, so its guest may. */
+  async #hasBooted(vm: VmLayout): Promise<boolean | undefined> {
+    const seen = this.#see(vm)
+    try {
+      const state = await this.#api(vm).state()
+      delete seen.silentSince
+      seen.state = state ?? ''
+      return state === 'Running' || state === 'Paused' || state === 'BreakPoint'
+    } catch (error) {
+      if (seen.silentSince === undefined)
+        this.#deps.log.warn('vm.no-answer', { vm: vm.id, error: asFault(error).message })
+      seen.silentSince ??= this.#deps.clock.monotonic()
+      return undefined
+    }
+  }
+
+  async #spawn({ vm }: BootRequest, signal: AbortSignal): Promise<VmmProcess> {
+    const { host, detach, processes, clock, taps } = this.#deps
+    const places = chPlaces(vm)
+    await taps.ensure(tapName(vm.id), signal)
+    await this.#letGo(vm)
+    // Up to v52 a socket that is left makes it end at once.
+    for (const name of [places.apiSocketName, places.serialSocketName, places.events])
+      await removeTree('ch.clear', join(vm.dir, name))
+    const argv = chCommand(host.program, places).flatMap(({ args }) => args)
+    const place = { cwd: vm.dir, logFile: places.log }
+    const pid = await detach('ch.spawn', host.program, argv.slice(1), place).catch(host.missing(host.program))
+    const identity = processes.identify(pid)
+    if (!identity) throw await this.#startFailed(vm)
+    const process = { identity, startedAt: new Date(clock.now()), acceleration: 'kvm', machine: '' }
+    await noteProcess(places, process)
+    return process
+  }
+
+  async #untilAnswers(vm: VmLayout, process: VmmProcess, signal: AbortSignal): Promise<{ version: string }> {
+    const { processes, clock } = this.#deps
+    const deadline = clock.monotonic() + START_MS
+    const api = this.#api(vm)
+    while (processes.alive(process.identity)) {
+      const answer = await api.ping(signal).catch(() => undefined)
+      if (answer && (answer.pid === undefined || answer.pid === process.identity.pid)) return answer
+      if (clock.monotonic() > deadline)
+        throw new Fault('vm/start-failed', 'transient', { detail: 'cloud-hypervisor does not answer on its socket' })
+      await clock.sleep(POLL_MS, signal)
+    }
+    throw await this.#startFailed(vm)
+  }
+
+  /** From wherever an earlier boot left it. */
+  async #bringUp({ vm, spec, image }: BootRequest, signal: AbortSignal): Promise<void> {
+    const api = this.#api(vm)
+    const state = await api.state(signal)
+    if (state === undefined) {
+      const firmware = image.kind === 'disk' ? await this.#deps.host.firmware() : ''
+      const machine = { vmId: vm.id, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), tap: tapName(vm.id) }
+      await api.create(vmConfig({ ...machine, image, firmware }, chPlaces(vm)), signal)
+    }
+    await api.boot(signal)
+  }
+
+  /** What the boot failed with, once its VMM is gone. */
+  async #giveUp(vm: VmLayout, process: VmmProcess, error: unknown): Promise<Fault> {
+    const died = !this.#deps.processes.alive(process.identity)
+    await killProcess(this.#deps, process.identity)
+    await this.#letGo(vm)
+    const fault = asFault(error)
+    if (died) return await this.#startFailed(vm)
+    if (fault.code !== 'vmm/failed') return fault
+    return new Fault('vm/start-failed', fault.disposition, fault.params, { cause: error })
+  }
+
+  async #startFailed(vm: VmLayout): Promise<Fault> {
+    const detail = (await this.failureReason(vm)) || 'cloud-hypervisor ended at once'
+    return new Fault('vm/start-failed', 'transient', { detail })
+  }
+
+  /** A booted guest: its end is watched for and its console recorded. */
+  #attend(vm: VmLayout, process: VmmProcess): Booted {
+    const { clock, log, serial } = this.#deps
+    this.#exits.watch(vm.id, process.identity)
+    const seen = this.#see(vm)
+    delete seen.ending
+    seen.recorder ??= new SerialRecorder({
+      vmId: vm.id,
+      logPath: vm.serialLog,
+      connect: () => connectUnix(vm.dir, chPlaces(vm).serialSocketName, CONNECT_MS),
+      clock,
+      log,
+      onClosed: () => void this.#exits.check(vm.id),
+    })
+    const { recorder } = seen
+    serial.ensure({ id: vm.id, logPath: vm.serialLog, connect: () => recorder.input() })
+    return { acceleration: 'kvm', startedAt: process.startedAt, machine: process.machine }
+  }
+
+  #see(vm: VmLayout): Seen {
+    this.#layouts.set(vm.id, vm)
+    const seen = this.#seen.get(vm.id) ?? {}
+    this.#seen.set(vm.id, seen)
+    return seen
+  }
+
+  async #readEnding(vm: VmLayout): Promise<ChEnding> {
+    const text = (await readTail(join(vm.dir, chPlaces(vm).events), EVENTS_TAIL_BYTES)).toString('utf8')
+    return endingOf(parseEvents(text))
+  }
+
+  async #hasEnded(vmId: string): Promise<void> {
+    const vm = this.#layouts.get(vmId)
+    if (vm) this.#see(vm).ending = await this.#readEnding(vm)
+  }
+
+  async #letGo(vm: VmLayout): Promise<void> {
+    await this.#exits.check(vm.id)
+    await this.#seen.get(vm.id)?.recorder?.finish()
+    this.#seen.delete(vm.id)
+    this.#layouts.delete(vm.id)
+    this.#deps.serial.stop(vm.id)
+    await forgetProcess(chPlaces(vm))
+  }
+}

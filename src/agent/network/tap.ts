@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { Fault } from '../../ipc/faults.ts'
+import type { Run, RunResult } from '../os/exec.ts'
+import { isAbsent } from '../os/files.ts'
+
+/** An interface name holds 15 characters. */
+const NAME_LENGTH = 15
+const IP_MS = 10_000
+
+/**
+ * The host's end of a guest's NIC, a function of the VM id alone: `nic` 0 is on the fleet's own network, those after it
+ * on networks of the operator, which filters tell apart by the name.
+ */
+export function tapName(vmId: string, nic = 0): string {
+  const prefix = nic === 0 ? 'eitri-' : 'eil-'
+  const digest = createHash('sha256').update(`eitri-tap ${vmId} ${nic}`).digest('hex')
+  return (prefix + digest).slice(0, NAME_LENGTH)
+}
+
+/** Who makes and removes taps. */
+export interface Taps {
+  /** A tap that lasts and is up. Idempotent; raises `vmm/failed`, permanent where it is not permitted. */
+  ensure(name: string, signal: AbortSignal): Promise<void>
+  /** Idempotent; resolving promises that there is none of the name. Raises `vmm/failed`. */
+  remove(name: string): Promise<void>
+}
+
+const Links = z.array(
+  z.looseObject({
+    flags: z.array(z.string()),
+    linkinfo: z.looseObject({ info_kind: z.string().optional() }).optional(),
+  }),
+)
+
+/** Taps by the `ip` program. */
+export class IpTaps implements Taps {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  async ensure(name: string, signal: AbortSignal): Promise<void> {
+    const found = await this.#look(name, signal)
+    if (found === undefined)
+      check('ip tuntap add', await installed(this.#run('tap.make', 'ip', addArgv(name), { signal, timeoutMs: IP_MS })))
+    else if (found.linkinfo?.info_kind !== 'tun')
+      throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${name} of this host is no tap` })
+    if (!found?.flags.includes('UP'))
+      check('ip link set', await installed(this.#run('tap.up', 'ip', upArgv(name), { signal, timeoutMs: IP_MS })))
+  }
+
+  async remove(name: string): Promise<void> {
+    const result = await installed(this.#run('tap.remove', 'ip', ['link', 'delete', 'dev', name], { timeoutMs: IP_MS }))
+    if (result.code !== 0 && !isNoDevice(result)) check('ip link delete', result)
+  }
+
+  async #look(name: string, signal: AbortSignal): Promise<z.infer<typeof Links>[number] | undefined> {
+    const argv = ['-json', '-details', 'link', 'show', 'dev', name]
+    const result = await installed(this.#run('tap.ask', 'ip', argv, { signal, timeoutMs: IP_MS }))
+    if (isNoDevice(result)) return undefined
+    check('ip link show', result)
+    return Links.parse(JSON.parse(result.stdout))[0]
+  }
+}
+
+export const addArgv = (name: string): string[] => ['tuntap', 'add', 'dev', name, 'mode', 'tap', 'vnet_hdr']
+export const upArgv = (name: string): string[] => ['link', 'set', 'dev', name, 'up']
+
+const isNoDevice = ({ code, stderr }: RunResult): boolean =>
+  code !== 0 && /does not exist|Cannot find device/.test(stderr)
+
+async function installed(result: Promise<RunResult>): Promise<RunResult> {
+  try {
+    return await result
+  } catch (error) {
+    if (isAbsent(error))
+      throw new Fault('vmm/missing', 'permanent', { detail: 'ip is not installed' }, { cause: error })
+    throw error
+  }
+}
+
+function check(asked: string, { code, stderr, timedOut }: RunResult): void {
+  if (code === 0) return
+  const disposition = /not permitted|denied/.test(stderr) ? 'permanent' : 'transient'
+  const problem = timedOut ? 'did not end' : stderr.trim().slice(0, 300) || `ended with ${code}`
+  throw new Fault('vmm/failed', disposition, { detail: `${asked}: ${problem}` })
+}
