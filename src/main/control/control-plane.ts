@@ -73,7 +73,15 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const console = consoleEndpoint(broker, log)
   const files = new ImageFiles(paths.images)
   const builder = tinyBuilder(ports)
-  const images = { ...stores, builder, files, cacheDir: join(paths.dataDir, 'cache', 'packages'), tasks, view }
+  const images = {
+    ...stores,
+    registry,
+    builder,
+    files,
+    cacheDir: join(paths.dataDir, 'cache', 'packages'),
+    tasks,
+    view,
+  }
   const info = {
     version,
     fleetId: hosts.fleetId,

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
-import type { AddImageRequest, ImageService } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { AddImageRequest, CollectImagesRequest, ImageService } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { check } from '../../../ipc/rules.ts'
+import type { ActiveSession } from '../hosts/agent-connection.ts'
+import { collectOn } from '../hosts/image-collection.ts'
 import { buildTinyImage, TINY_NAME, type TinyImageDeps } from '../images/tiny-image.ts'
+import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow } from '../store/images-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
@@ -14,6 +17,8 @@ export interface ImagesApiDeps extends TinyImageDeps {
   vms: VmsStore
   tasks: TaskRunner
   view: FleetView
+  hosts: HostsStore
+  registry: { active(hostId: string): ActiveSession | undefined }
 }
 
 /** The image catalogue. Removing an image that is kept here removes its file too. */
@@ -30,6 +35,18 @@ export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService>
       if (row.url === '' && !images.findBySha256(row.sha256)) await deps.files.remove(row.sha256)
       return {}
     },
+    collectImages: (request, { signal }) => collectImages(deps, request, signal),
+  }
+}
+
+/** The one answer that waits for hosts: what goes is theirs to say. Those that are not connected say so in it. */
+async function collectImages(deps: ImagesApiDeps, request: CollectImagesRequest, signal: AbortSignal) {
+  const { hosts, images, registry } = deps
+  const catalogue = images.list()
+  const namesOf = (sha256: string) => catalogue.filter((row) => row.sha256 === sha256).map((row) => row.name)
+  const asked = request.host === '' ? hosts.list() : [hosts.resolve(check('hostRef', request).host)]
+  return {
+    hosts: await Promise.all(asked.map((host) => collectOn({ sessions: registry, namesOf }, host, request, signal))),
   }
 }
 

@@ -5,7 +5,7 @@
 import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { SyncRequestSchema, SyncResponseSchema } from "./sync_pb.js";
 import type { ConsoleRequestSchema, ConsoleResponseSchema } from "./console_pb.js";
-import type { PutImageRequestSchema, PutImageResponseSchema, StatImageRequestSchema, StatImageResponseSchema } from "./image_pb.js";
+import type { CollectImagesRequestSchema, CollectImagesResponseSchema, PutImageRequestSchema, PutImageResponseSchema, StatImageRequestSchema, StatImageResponseSchema } from "./image_pb.js";
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "./host_pb.js";
 
 /**
@@ -59,6 +59,16 @@ export declare const AgentService: GenService<{
     methodKind: "client_streaming";
     input: typeof PutImageRequestSchema;
     output: typeof PutImageResponseSchema;
+  },
+  /**
+   * Removes images nothing refers to from the cache, or says what would go.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.CollectImages
+   */
+  collectImages: {
+    methodKind: "unary";
+    input: typeof CollectImagesRequestSchema;
+    output: typeof CollectImagesResponseSchema;
   },
   /**
    * What the agent knows of itself. Needs no session: it is how a person on the host, or the onboarding, looks.

@@ -48,6 +48,14 @@ export declare type CachedImage = Message<"eitri.agent.v1.CachedImage"> & {
    * @generated from field: uint64 size_bytes = 2;
    */
   sizeBytes: bigint;
+
+  /**
+   * Seconds, counted while the agent ran, that no VM, record or disk has referred to it. 0 = in use or just come.
+   * Absent = this agent does not count.
+   *
+   * @generated from field: optional uint64 unused_s = 3;
+   */
+  unusedS?: bigint | undefined;
 };
 
 /**
@@ -184,4 +192,173 @@ export declare type PutImageResponse = Message<"eitri.agent.v1.PutImageResponse"
  * Use `create(PutImageResponseSchema)` to create a new message.
  */
 export declare const PutImageResponseSchema: GenMessage<PutImageResponse>;
+
+/**
+ * @generated from message eitri.agent.v1.CollectImagesRequest
+ */
+export declare type CollectImagesRequest = Message<"eitri.agent.v1.CollectImagesRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * True = say what would go and remove nothing.
+   *
+   * @generated from field: bool dry_run = 2;
+   */
+  dryRun: boolean;
+
+  /**
+   * True = everything nothing refers to, whatever its age. False = what age and a full disk take by themselves.
+   *
+   * @generated from field: bool all = 3;
+   */
+  all: boolean;
+};
+
+/**
+ * Describes the message eitri.agent.v1.CollectImagesRequest.
+ * Use `create(CollectImagesRequestSchema)` to create a new message.
+ */
+export declare const CollectImagesRequestSchema: GenMessage<CollectImagesRequest>;
+
+/**
+ * @generated from message eitri.agent.v1.CollectImagesResponse
+ */
+export declare type CollectImagesResponse = Message<"eitri.agent.v1.CollectImagesResponse"> & {
+  /**
+   * With dry_run: what would go.
+   *
+   * @generated from field: repeated eitri.agent.v1.CollectedImage removed = 1;
+   */
+  removed: CollectedImage[];
+
+  /**
+   * @generated from field: repeated eitri.agent.v1.KeptImage kept = 2;
+   */
+  kept: KeptImage[];
+
+  /**
+   * Free space of the cache's filesystem after it.
+   *
+   * @generated from field: uint64 free_bytes = 3;
+   */
+  freeBytes: bigint;
+
+  /**
+   * Less free space than this takes images before their time.
+   *
+   * @generated from field: uint64 low_bytes = 4;
+   */
+  lowBytes: bigint;
+
+  /**
+   * Why it is not known for sure what is in use, one sentence part; nothing goes then. Empty = it is known.
+   *
+   * @generated from field: string unknown = 5;
+   */
+  unknown: string;
+};
+
+/**
+ * Describes the message eitri.agent.v1.CollectImagesResponse.
+ * Use `create(CollectImagesResponseSchema)` to create a new message.
+ */
+export declare const CollectImagesResponseSchema: GenMessage<CollectImagesResponse>;
+
+/**
+ * @generated from message eitri.agent.v1.CollectedImage
+ */
+export declare type CollectedImage = Message<"eitri.agent.v1.CollectedImage"> & {
+  /**
+   * @generated from field: string sha256 = 1;
+   */
+  sha256: string;
+
+  /**
+   * On the disk, what was unpacked from it included.
+   *
+   * @generated from field: uint64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * False = the unfinished rest of a transfer.
+   *
+   * @generated from field: bool whole = 3;
+   */
+  whole: boolean;
+
+  /**
+   * "age", "pressure" or "asked".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * As in CachedImage.
+   *
+   * @generated from field: uint64 unused_s = 5;
+   */
+  unusedS: bigint;
+};
+
+/**
+ * Describes the message eitri.agent.v1.CollectedImage.
+ * Use `create(CollectedImageSchema)` to create a new message.
+ */
+export declare const CollectedImageSchema: GenMessage<CollectedImage>;
+
+/**
+ * @generated from message eitri.agent.v1.KeptImage
+ */
+export declare type KeptImage = Message<"eitri.agent.v1.KeptImage"> & {
+  /**
+   * @generated from field: string sha256 = 1;
+   */
+  sha256: string;
+
+  /**
+   * On the disk, what was unpacked from it included.
+   *
+   * @generated from field: uint64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * False = the unfinished rest of a transfer.
+   *
+   * @generated from field: bool whole = 3;
+   */
+  whole: boolean;
+
+  /**
+   * "in_use", "transfer", "recent" or "unknown".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Names of VMs that refer to it, quarantined ones included, at most 20.
+   *
+   * @generated from field: repeated string vms = 5;
+   */
+  vms: string[];
+
+  /**
+   * As in CachedImage.
+   *
+   * @generated from field: uint64 unused_s = 6;
+   */
+  unusedS: bigint;
+};
+
+/**
+ * Describes the message eitri.agent.v1.KeptImage.
+ * Use `create(KeptImageSchema)` to create a new message.
+ */
+export declare const KeptImageSchema: GenMessage<KeptImage>;
 

@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file eitri/agent/v1/image.proto.
  */
 export const file_eitri_agent_v1_image = /*@__PURE__*/
-  fileDesc("ChplaXRyaS9hZ2VudC92MS9pbWFnZS5wcm90bxIOZWl0cmkuYWdlbnQudjEiMQoLV2FudGVkSW1hZ2USDgoGc2hhMjU2GAEgASgJEhIKCmhhdmVfYnl0ZXMYAiABKAQiMQoLQ2FjaGVkSW1hZ2USDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQiNgoQU3RhdEltYWdlUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCSI5ChFTdGF0SW1hZ2VSZXNwb25zZRISCgpoYXZlX2J5dGVzGAEgASgEEhAKCGNvbXBsZXRlGAIgASgIIl0KD1B1dEltYWdlUmVxdWVzdBIuCgVzdGFydBgBIAEoCzIdLmVpdHJpLmFnZW50LnYxLlB1dEltYWdlU3RhcnRIABIPCgVjaHVuaxgCIAEoDEgAQgkKB21lc3NhZ2UiVwoNUHV0SW1hZ2VTdGFydBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEEg4KBm9mZnNldBgEIAEoBCImChBQdXRJbWFnZVJlc3BvbnNlEhIKCmhhdmVfYnl0ZXMYASABKARiBnByb3RvMw");
+  fileDesc("ChplaXRyaS9hZ2VudC92MS9pbWFnZS5wcm90bxIOZWl0cmkuYWdlbnQudjEiMQoLV2FudGVkSW1hZ2USDgoGc2hhMjU2GAEgASgJEhIKCmhhdmVfYnl0ZXMYAiABKAQiVQoLQ2FjaGVkSW1hZ2USDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQSFQoIdW51c2VkX3MYAyABKARIAIgBAUILCglfdW51c2VkX3MiNgoQU3RhdEltYWdlUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCSI5ChFTdGF0SW1hZ2VSZXNwb25zZRISCgpoYXZlX2J5dGVzGAEgASgEEhAKCGNvbXBsZXRlGAIgASgIIl0KD1B1dEltYWdlUmVxdWVzdBIuCgVzdGFydBgBIAEoCzIdLmVpdHJpLmFnZW50LnYxLlB1dEltYWdlU3RhcnRIABIPCgVjaHVuaxgCIAEoDEgAQgkKB21lc3NhZ2UiVwoNUHV0SW1hZ2VTdGFydBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEEg4KBm9mZnNldBgEIAEoBCImChBQdXRJbWFnZVJlc3BvbnNlEhIKCmhhdmVfYnl0ZXMYASABKAQiSAoUQ29sbGVjdEltYWdlc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdkcnlfcnVuGAIgASgIEgsKA2FsbBgDIAEoCCKpAQoVQ29sbGVjdEltYWdlc1Jlc3BvbnNlEi8KB3JlbW92ZWQYASADKAsyHi5laXRyaS5hZ2VudC52MS5Db2xsZWN0ZWRJbWFnZRInCgRrZXB0GAIgAygLMhkuZWl0cmkuYWdlbnQudjEuS2VwdEltYWdlEhIKCmZyZWVfYnl0ZXMYAyABKAQSEQoJbG93X2J5dGVzGAQgASgEEg8KB3Vua25vd24YBSABKAkiZQoOQ29sbGVjdGVkSW1hZ2USDgoGc2hhMjU2GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQSDQoFd2hvbGUYAyABKAgSDgoGcmVhc29uGAQgASgJEhAKCHVudXNlZF9zGAUgASgEIm0KCUtlcHRJbWFnZRIOCgZzaGEyNTYYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBBINCgV3aG9sZRgDIAEoCBIOCgZyZWFzb24YBCABKAkSCwoDdm1zGAUgAygJEhAKCHVudXNlZF9zGAYgASgEYgZwcm90bzM");
 
 /**
  * Describes the message eitri.agent.v1.WantedImage.
@@ -58,4 +58,32 @@ export const PutImageStartSchema = /*@__PURE__*/
  */
 export const PutImageResponseSchema = /*@__PURE__*/
   messageDesc(file_eitri_agent_v1_image, 6);
+
+/**
+ * Describes the message eitri.agent.v1.CollectImagesRequest.
+ * Use `create(CollectImagesRequestSchema)` to create a new message.
+ */
+export const CollectImagesRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_image, 7);
+
+/**
+ * Describes the message eitri.agent.v1.CollectImagesResponse.
+ * Use `create(CollectImagesResponseSchema)` to create a new message.
+ */
+export const CollectImagesResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_image, 8);
+
+/**
+ * Describes the message eitri.agent.v1.CollectedImage.
+ * Use `create(CollectedImageSchema)` to create a new message.
+ */
+export const CollectedImageSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_image, 9);
+
+/**
+ * Describes the message eitri.agent.v1.KeptImage.
+ * Use `create(KeptImageSchema)` to create a new message.
+ */
+export const KeptImageSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_image, 10);
 

@@ -166,6 +166,13 @@ export declare type VmSpec = Message<"eitri.agent.v1.VmSpec"> & {
    * @generated from field: string tenant = 22;
    */
   tenant: string;
+
+  /**
+   * "qcow2" or "raw": what a disk image has to be by its content. Empty = whichever of the two it is.
+   *
+   * @generated from field: string image_format = 23;
+   */
+  imageFormat: string;
 };
 
 /**

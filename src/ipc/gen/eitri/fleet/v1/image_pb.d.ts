@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Task } from "./task_pb.js";
+import type { Fault } from "./fault_pb.js";
 
 /**
  * Describes the file eitri/fleet/v1/image.proto.
@@ -106,6 +107,13 @@ export declare type Image = Message<"eitri.fleet.v1.Image"> & {
    * @generated from field: repeated string cached_on = 15;
    */
   cachedOn: string[];
+
+  /**
+   * "qcow2" or "raw": what a disk image has to be by its content. Empty = whichever of the two it is.
+   *
+   * @generated from field: string format = 16;
+   */
+  format: string;
 };
 
 /**
@@ -184,6 +192,13 @@ export declare type AddImageRequest = Message<"eitri.fleet.v1.AddImageRequest"> 
    * @generated from field: bool if_absent = 7;
    */
   ifAbsent: boolean;
+
+  /**
+   * As in Image.
+   *
+   * @generated from field: string format = 8;
+   */
+  format: string;
 };
 
 /**
@@ -297,6 +312,173 @@ export declare type RemoveImageResponse = Message<"eitri.fleet.v1.RemoveImageRes
 export declare const RemoveImageResponseSchema: GenMessage<RemoveImageResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.CollectImagesRequest
+ */
+export declare type CollectImagesRequest = Message<"eitri.fleet.v1.CollectImagesRequest"> & {
+  /**
+   * Name or id. Empty = every host.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * True = say what would go and remove nothing.
+   *
+   * @generated from field: bool dry_run = 2;
+   */
+  dryRun: boolean;
+
+  /**
+   * True = everything nothing refers to, whatever its age. False = what age and a full disk take by themselves.
+   *
+   * @generated from field: bool all = 3;
+   */
+  all: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CollectImagesRequest.
+ * Use `create(CollectImagesRequestSchema)` to create a new message.
+ */
+export declare const CollectImagesRequestSchema: GenMessage<CollectImagesRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.CollectImagesResponse
+ */
+export declare type CollectImagesResponse = Message<"eitri.fleet.v1.CollectImagesResponse"> & {
+  /**
+   * @generated from field: repeated eitri.fleet.v1.HostCollection hosts = 1;
+   */
+  hosts: HostCollection[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CollectImagesResponse.
+ * Use `create(CollectImagesResponseSchema)` to create a new message.
+ */
+export declare const CollectImagesResponseSchema: GenMessage<CollectImagesResponse>;
+
+/**
+ * What one host did, or would do.
+ *
+ * @generated from message eitri.fleet.v1.HostCollection
+ */
+export declare type HostCollection = Message<"eitri.fleet.v1.HostCollection"> & {
+  /**
+   * @generated from field: string host_id = 1;
+   */
+  hostId: string;
+
+  /**
+   * @generated from field: string host_name = 2;
+   */
+  hostName: string;
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.CacheItem removed = 3;
+   */
+  removed: CacheItem[];
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.CacheItem kept = 4;
+   */
+  kept: CacheItem[];
+
+  /**
+   * Free space of the cache's filesystem after it.
+   *
+   * @generated from field: uint64 free_bytes = 5;
+   */
+  freeBytes: bigint;
+
+  /**
+   * Less free space than this takes images before their time.
+   *
+   * @generated from field: uint64 low_bytes = 6;
+   */
+  lowBytes: bigint;
+
+  /**
+   * Why it is not known for sure what is in use; nothing goes then. Empty = it is known.
+   *
+   * @generated from field: string unknown = 7;
+   */
+  unknown: string;
+
+  /**
+   * Absent = it answered.
+   *
+   * @generated from field: optional eitri.fleet.v1.Fault fault = 8;
+   */
+  fault?: Fault | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.HostCollection.
+ * Use `create(HostCollectionSchema)` to create a new message.
+ */
+export declare const HostCollectionSchema: GenMessage<HostCollection>;
+
+/**
+ * @generated from message eitri.fleet.v1.CacheItem
+ */
+export declare type CacheItem = Message<"eitri.fleet.v1.CacheItem"> & {
+  /**
+   * @generated from field: string sha256 = 1;
+   */
+  sha256: string;
+
+  /**
+   * Names in this store's catalogue. Empty list = not in it.
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+
+  /**
+   * On the host's disk.
+   *
+   * @generated from field: uint64 size_bytes = 3;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * False = the unfinished rest of a transfer.
+   *
+   * @generated from field: bool whole = 4;
+   */
+  whole: boolean;
+
+  /**
+   * Removed: "age", "pressure" or "asked". Kept: "in_use", "transfer", "recent" or "unknown".
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * Names of VMs that refer to it, quarantined ones included, at most 20.
+   *
+   * @generated from field: repeated string vms = 6;
+   */
+  vms: string[];
+
+  /**
+   * Seconds, counted while the agent ran, that nothing on the host has referred to it.
+   *
+   * @generated from field: uint64 unused_s = 7;
+   */
+  unusedS: bigint;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CacheItem.
+ * Use `create(CacheItemSchema)` to create a new message.
+ */
+export declare const CacheItemSchema: GenMessage<CacheItem>;
+
+/**
  * @generated from service eitri.fleet.v1.ImageService
  */
 export declare const ImageService: GenService<{
@@ -343,6 +525,16 @@ export declare const ImageService: GenService<{
     methodKind: "unary";
     input: typeof RemoveImageRequestSchema;
     output: typeof RemoveImageResponseSchema;
+  },
+  /**
+   * Asks connected hosts to remove images nothing refers to from their caches, and waits for their answers.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.CollectImages
+   */
+  collectImages: {
+    methodKind: "unary";
+    input: typeof CollectImagesRequestSchema;
+    output: typeof CollectImagesResponseSchema;
   },
 }>;
 
