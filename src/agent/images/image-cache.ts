@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../../ipc/base/clock.ts'
 import { Fault } from '../../ipc/faults.ts'
-import type { LookAtDisk } from '../os/disk-space.ts'
+import type { DiskSpace, LookAtDisk } from '../os/disk-space.ts'
 import { isAbsent, readRange, sizeIfPresent } from '../os/files.ts'
 import type { OnProgress } from './download.ts'
+import type { CacheItem } from './gc-plan.ts'
 import type { Fetch } from './http-get.ts'
 import { ImageDownloads } from './image-downloads.ts'
 import { type DiskFormat, diskFormat, HEAD_BYTES, TAIL_BYTES } from './image-format.ts'
@@ -20,6 +21,8 @@ export interface DiskImage extends DiskFormat {
 }
 export type BootImage = DiskImage | KernelImage
 
+type Contents = Pick<CacheItem, 'sha256' | 'whole' | 'bytes' | 'busy'>
+
 export interface ImageCacheOptions {
   fetch: Fetch
   clock?: Clock
@@ -35,6 +38,7 @@ export class ImageCache {
   readonly #puts: ImagePuts
   readonly #downloads: ImageDownloads
   readonly #unpacking = new Map<string, Promise<KernelImage>>()
+  readonly #given = new Map<string, number>()
 
   private constructor(store: ImageStore, { fetch, clock = systemClock }: ImageCacheOptions) {
     this.#store = store
@@ -69,7 +73,8 @@ export class ImageCache {
    */
   async bootImage(sha256: string, kind: string): Promise<BootImage> {
     if (!this.stat(sha256).complete)
-      throw new Fault('image/not-found', 'permanent', { image: `image ${short(sha256)}` })
+      throw new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` })
+    this.#given.set(sha256, this.givenOut(sha256) + 1)
     try {
       if (kind === 'kernel') return await this.#unpack(sha256)
       if (kind !== '' && kind !== 'disk') throw new Fault('image/format', 'permanent', { detail: `kind "${kind}"` })
@@ -101,9 +106,46 @@ export class ImageCache {
     return await this.#puts.open(sha256, sizeBytes, offset)
   }
 
+  /** For the collector: everything here, whole or not. */
+  async contents(): Promise<Contents[]> {
+    const items = this.#store.list().map(async ({ sha256, sizeBytes, whole }) => ({
+      sha256,
+      whole,
+      bytes: whole ? await this.#store.bytesOnDisk(sha256) : sizeBytes,
+      busy: this.#busy(sha256),
+    }))
+    return await Promise.all(items)
+  }
+
+  space(): Promise<DiskSpace> {
+    return this.#store.space()
+  }
+
+  /** How often a VM was given the image to boot from. */
+  givenOut(sha256: string): number {
+    return this.#given.get(sha256) ?? 0
+  }
+
+  /** Removes an image, unless it is being transferred, changed or was given out since `givenOut` was asked. */
+  async drop(sha256: string, whole: boolean, givenOut: number): Promise<boolean> {
+    if (this.stat(sha256).complete !== whole || this.#busy(sha256) || this.givenOut(sha256) !== givenOut) return false
+    this.#given.delete(sha256)
+    await (whole ? this.#store.dropWhole(sha256) : this.#store.dropPart(sha256))
+    return true
+  }
+
+  /** Who frees room when a transfer is short of it. */
+  onShortage(makeRoom: (missing: number) => Promise<void>): void {
+    this.#store.onShortage(makeRoom)
+  }
+
   /** Ends every transfer, keeping what came. */
   async close(): Promise<void> {
     await Promise.all([this.#downloads.close(), this.#puts.close()])
+  }
+
+  #busy(sha256: string): boolean {
+    return this.#downloads.has(sha256) || this.#puts.has(sha256) || this.#unpacking.has(sha256)
   }
 
   async #disk(sha256: string): Promise<DiskImage> {

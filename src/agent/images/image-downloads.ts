@@ -108,6 +108,7 @@ export class ImageDownloads {
     const run = async () => {
       await previous?.catch(() => {})
       await this.#deps.endPut(sha256)
+      await this.#deps.store.settled(sha256)
       await this.#download(sha256, shared)
     }
     shared.done = run().finally(() => {

@@ -57,6 +57,7 @@ export class ImagePuts {
 
   async #open(sha256: string, sizeBytes: number, offset: number): Promise<OpenPut> {
     const store = this.#store
+    await store.settled(sha256)
     const { haveBytes, complete } = store.stat(sha256)
     if (!complete && haveBytes > sizeBytes) {
       await store.dropPart(sha256)

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { isSha256 } from '../../ipc/names.ts'
-import { diskSpace, type LookAtDisk, namedIfFull, RESERVE_BYTES, requireRoom } from '../os/disk-space.ts'
+import {
+  type DiskSpace,
+  diskSpace,
+  type LookAtDisk,
+  namedIfFull,
+  RESERVE_BYTES,
+  requireRoom,
+} from '../os/disk-space.ts'
 import { ensureDir, listDir, moveDurable, removeTree, sizeIfPresent, tempBeside } from '../os/files.ts'
 import { removeOrigin } from './part-origin.ts'
 import type { PartialImage } from './partial-image.ts'
@@ -12,6 +19,7 @@ export class ImageStore {
   readonly #look: LookAtDisk
   readonly #whole = new Map<string, number>()
   readonly #parts = new Map<string, number>()
+  readonly #dropping = new Map<string, Promise<void>>()
   readonly #listeners = new Set<(sha256: string) => void>()
   #makeRoom: ((bytes: number) => Promise<void>) | undefined
 
@@ -48,6 +56,17 @@ export class ImageStore {
     return [...of(this.#whole, true), ...of(this.#parts, false)]
   }
 
+  /** Of a whole image, with what is unpacked from it. */
+  async bytesOnDisk(sha256: string): Promise<number> {
+    const dir = this.kernelDir(sha256)
+    const unpacked = await Promise.all(['kernel', 'initrd'].map((name) => sizeOf(join(dir, name))))
+    return unpacked.reduce((sum, size) => sum + size, this.stat(sha256).haveBytes)
+  }
+
+  async space(): Promise<DiskSpace> {
+    return await this.#look(this.dir)
+  }
+
   /** Absolute; raises `input/invalid` for what is no digest, so that nothing from outside becomes a path. */
   file(sha256: string): string {
     if (!isSha256(sha256)) throw invalid('sha256', 'not a SHA-256 in hex')
@@ -62,10 +81,17 @@ export class ImageStore {
     this.#parts.set(sha256, bytes)
   }
 
+  /** Removes an unfinished image; who wants its file waits for `settled`. */
   async dropPart(sha256: string): Promise<void> {
     this.#parts.delete(sha256)
-    await removeTree('image.drop', this.partFile(sha256))
-    await removeOrigin(this.originFile(sha256))
+    const dropped = removeTree('image.drop', this.partFile(sha256)).then(() => removeOrigin(this.originFile(sha256)))
+    this.#dropping.set(sha256, dropped)
+    await dropped.finally(() => this.#dropping.delete(sha256))
+  }
+
+  /** Resolves when nothing removes the unfinished image any more; never rejects. */
+  async settled(sha256: string): Promise<void> {
+    await this.#dropping.get(sha256)?.catch(() => {})
   }
 
   /** Removes a whole image. It counts as absent at once; its name is free for a new one before its bytes are gone. */
