@@ -19,6 +19,16 @@ export function formatMemory(mib: number | bigint): string {
   return `${Number.isInteger(gib) ? gib : gib.toFixed(1)} GB`
 }
 
+const MIB = 1024 ** 2
+
+/** Bytes of memory in the units memory is sold in: `412 MB`, `1.5 GB`. */
+export const formatMemoryBytes = (bytes: number | bigint): string => formatMemory(Math.round(Number(bytes) / MIB))
+
+/** Thousandths as a person says them: `0 %`, `<1 %`, `12 %`. */
+export function formatPermille(permille: number): string {
+  return permille > 0 && permille < 10 ? '<1 %' : `${Math.round(permille / 10)} %`
+}
+
 /** A length of time in its two largest units: `6 d 4 h`, `41 s`, `2 min`. */
 export function formatDuration(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000))

@@ -17,8 +17,20 @@ export function ProgressBar({ fraction, label }: { fraction: number; label: stri
   )
 }
 
-/** A share of something that is promised: used of total. */
-export function Meter({ used, total, label, text }: { used: number; total: number; label: string; text: string }) {
+/** A share of something: used of total. `calm` where being full is nothing to worry about. */
+export function Meter({
+  used,
+  total,
+  label,
+  text,
+  calm = false,
+}: {
+  used: number
+  total: number
+  label: string
+  text: string
+  calm?: boolean
+}) {
   const share = total > 0 ? used / total : 0
   return (
     <div className="flex items-center gap-2" title={label}>
@@ -31,7 +43,7 @@ export function Meter({ used, total, label, text }: { used: number; total: numbe
         className="h-1.5 w-12 shrink-0 overflow-hidden rounded-full bg-sunken"
       >
         <div
-          className={`h-full rounded-full ${share > 0.9 ? 'bg-warn' : 'bg-line-strong'}`}
+          className={`h-full rounded-full ${share > 0.9 && !calm ? 'bg-warn' : 'bg-line-strong'}`}
           style={{ width: `${Math.min(100, share * 100)}%` }}
         />
       </div>

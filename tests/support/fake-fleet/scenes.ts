@@ -85,6 +85,7 @@ export function busyScene(now: number): FleetState {
     aVm({
       ...on,
       name: 'web-12',
+      metrics: { cpuTimeMs: 8_100_000n, cpuBusyPermille: 64, rssBytes: 1_410_000_000n, diskUsedBytes: 2_900_000_000n },
       ip: '10.20.0.12',
       vcpus: 2,
       memMb: 2048,
@@ -95,6 +96,7 @@ export function busyScene(now: number): FleetState {
     aVm({
       ...on,
       name: 'web-13',
+      metrics: { cpuTimeMs: 8_100_000n, cpuBusyPermille: 3, rssBytes: 1_260_000_000n, diskUsedBytes: 2_700_000_000n },
       ip: '10.20.0.13',
       vcpus: 2,
       memMb: 2048,
@@ -105,6 +107,12 @@ export function busyScene(now: number): FleetState {
     aVm({
       ...on,
       name: 'db-3',
+      metrics: {
+        cpuTimeMs: 8_100_000n,
+        cpuBusyPermille: 2740,
+        rssBytes: 8_700_000_000n,
+        diskUsedBytes: 61_000_000_000n,
+      },
       ip: '10.20.0.31',
       vcpus: 4,
       memMb: 8192,
@@ -124,7 +132,14 @@ export function busyScene(now: number): FleetState {
       progress: { step: 2, steps: 6, doneBytes: 15_100_000n, totalBytes: 24_600_000n },
       createdAt: at(now - 9000),
     }),
-    aVm({ ...on, name: 'mail-1', power: 'stopped', desiredPower: 'stopped', imageName: 'debian-12' }),
+    aVm({
+      ...on,
+      name: 'mail-1',
+      power: 'stopped',
+      desiredPower: 'stopped',
+      imageName: 'debian-12',
+      metrics: { diskUsedBytes: 1_900_000_000n },
+    }),
     aVm({ ...on, name: 'queue-2', power: 'stopped', detail: 'waiting for memory on the host' }),
     aVm({
       ...on,
@@ -182,6 +197,7 @@ export function busyScene(now: number): FleetState {
       hostId: local.id,
       hostName: local.name,
       name: 'play',
+      metrics: { cpuTimeMs: 8_100_000n, cpuBusyPermille: 9, rssBytes: 104_000_000n, diskUsedBytes: 37_000_000n },
       memMb: 96,
       diskGb: 1,
       ip: '10.0.2.15',

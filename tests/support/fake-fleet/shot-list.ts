@@ -193,6 +193,7 @@ export const SHOTS: Shot[] = [
   },
   { name: '11-hosts', path: '/hosts', scene: busyScene },
   { name: '12-hosts-dark', path: '/hosts', scene: busyScene, dark: true },
+  { name: '16-hosts-wide', path: '/hosts', scene: busyScene, size: { width: 1680, height: 900 } },
   {
     name: '13-host-detail',
     path: '/hosts',
@@ -237,6 +238,7 @@ export const SHOTS: Shot[] = [
     act: (page) => page.getByRole('button', { name: 'Actions for db-3' }).click(),
   },
   { name: '24-vms-narrow', path: '/vms', scene: busyScene, size: { width: 760, height: 620 } },
+  { name: '26-vms-wide', path: '/vms', scene: busyScene, size: { width: 1680, height: 900 } },
   { name: '25-no-vms', path: '/vms', scene: (now) => Object.assign(busyScene(now), { vms: [] }) },
   { name: '30-create', path: '/vms/new', scene: busyScene },
   {

@@ -1,6 +1,6 @@
 import { Plus, RefreshCw, Server } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { formatBytes, formatDuration, formatMemory, formatTime, shortId } from '../../lib/format.ts'
+import { formatDuration, formatMemory, formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { go, hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -14,11 +14,13 @@ import { Meter } from '../../ui/progress.tsx'
 import { VmState } from '../vms/vms-table.tsx'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
+import { InUse } from './host-use.tsx'
 import { HostMenu, HostState } from './hosts-table.tsx'
 import { hostFault, isCurrent, nextTryInMs, offeredKey, ownerOf, shareOf } from './view-model.ts'
 
 export function HostDetail({ id }: { id: string }) {
   const host = useHost(id)
+  const now = useNow()
   if (!host)
     return (
       <EmptyState icon={Server} title="This host is not in your fleet">
@@ -55,7 +57,8 @@ export function HostDetail({ id }: { id: string }) {
         <div className="mx-auto grid max-w-5xl gap-4">
           <Trouble host={host} />
           <div className="grid gap-4 lg:grid-cols-2">
-            <Capacity host={host} />
+            <Capacity host={host} asOf={asOf(host, now)} />
+            <InUse host={host} asOf={asOf(host, now)} />
             <Machine host={host} />
             <Connection host={host} />
             <HostVms host={host} />
@@ -120,14 +123,13 @@ function asOf(host: Host, now: number): string {
   return at === undefined || isCurrent(host) ? '' : ` as of ${formatTime(new Date(at), new Date(now))}`
 }
 
-function Capacity({ host }: { host: Host }) {
-  const now = useNow()
+function Capacity({ host, asOf }: { host: Host; asOf: string }) {
   const rows = (['vcpus', 'memMb', 'diskGb'] as const).map((what) => ({ what, share: shareOf(host, what) }))
   const names = { vcpus: 'vCPU', memMb: 'Memory', diskGb: 'Disk' }
   const say = (what: keyof typeof names, n: number) =>
     what === 'memMb' ? formatMemory(n) : what === 'diskGb' ? `${n} GB` : String(n)
   return (
-    <Card title={`Promised to VMs${asOf(host, now)}`}>
+    <Card title={`Promised to VMs${asOf}`}>
       <Facts
         rows={[
           ...rows.map(({ what, share }): [string, React.ReactNode] => [
@@ -143,24 +145,10 @@ function Capacity({ host }: { host: Host }) {
               'not told yet'
             ),
           ]),
-          ...measured(host.metrics),
         ]}
       />
     </Card>
   )
-}
-
-const MISSING = 'not reported'
-
-function measured(metrics: Host['metrics']): [string, string][] {
-  if (!metrics) return []
-  const { memAvailableBytes, diskFreeBytes, load1, uptimeS } = metrics
-  return [
-    ['Memory available', memAvailableBytes === undefined ? MISSING : formatBytes(memAvailableBytes)],
-    ['Disk free', diskFreeBytes === undefined ? MISSING : formatBytes(diskFreeBytes)],
-    ['Load', load1 === undefined ? MISSING : load1.toFixed(2)],
-    ['Up for', uptimeS === undefined ? MISSING : formatDuration(Number(uptimeS) * 1000)],
-  ]
 }
 
 function Machine({ host }: { host: Host }) {
@@ -173,7 +161,8 @@ function Machine({ host }: { host: Host }) {
           ['Processor', host.cpuModel || 'not told yet'],
           ['Hypervisor', host.vmmVersion || host.backend || 'not told yet'],
           ['Acceleration', acceleration || 'not told yet'],
-          ['Guest network', host.guestCidr || 'user mode'],
+          ['Uplink address', host.uplinkAddress || 'not reported'],
+          ['Guest network', host.guestCidr ? `user mode, ${host.guestCidr} set aside` : 'user mode'],
           ...(host.missing.length > 0 ? ([['Lacks', host.missing.join(', ')]] satisfies [string, string][]) : []),
         ]}
       />

@@ -12,7 +12,8 @@ import type { TableColumn } from '../../ui/table.tsx'
 import { stateRank } from '../vms/view-model.ts'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
-import { hostState, isCurrent, offeredKey, ownerOf, shareOf } from './view-model.ts'
+import { UseCell } from './host-use.tsx'
+import { hostState, hostUse, isCurrent, offeredKey, ownerOf, shareOf } from './view-model.ts'
 
 export function HostState({ host, strong }: { host: Host; strong?: boolean }) {
   return <StateWord state={hostState(host, useNow())} {...(strong ? { strong } : {})} />
@@ -111,6 +112,14 @@ export const hostColumns: TableColumn<Host>[] = [
     from: 'middle',
     sort: (h) => shareOf(h, 'memMb')?.used,
     cell: (h) => <ShareCell host={h} what="memMb" />,
+  },
+  {
+    id: 'use',
+    header: 'In use',
+    width: '164px',
+    from: 'wide',
+    sort: (h) => hostUse(h).cpu?.used,
+    cell: (h) => <UseCell host={h} />,
   },
   {
     id: 'disk',

@@ -96,6 +96,32 @@ export function shareOf(host: Host, what: 'vcpus' | 'memMb' | 'diskGb'): Share |
   return { used: Number(host.allocated?.[what] ?? 0), total: Number(host.capacity[what]) }
 }
 
+export interface HostUse {
+  /** Thousandths of all its CPUs. */
+  cpu: Share | undefined
+  /** Bytes. */
+  memory: Share | undefined
+  swap: Share | undefined
+  disk: Share | undefined
+}
+
+/** What is at work on it now, VMs or not. Undefined = it did not report that, or has no such thing. */
+export function hostUse({ metrics }: Host): HostUse {
+  const { cpuBusyPermille, memTotalBytes, memAvailableBytes, swapTotalBytes, swapFreeBytes } = metrics ?? {}
+  const swap = takenOf(swapTotalBytes, swapFreeBytes)
+  return {
+    cpu: cpuBusyPermille === undefined ? undefined : { used: cpuBusyPermille, total: 1000 },
+    memory: takenOf(memTotalBytes, memAvailableBytes),
+    swap: swap?.total === 0 ? undefined : swap,
+    disk: takenOf(metrics?.diskTotalBytes, metrics?.diskFreeBytes),
+  }
+}
+
+const takenOf = (total: bigint | undefined, free: bigint | undefined): Share | undefined =>
+  total === undefined || free === undefined
+    ? undefined
+    : { used: Number(total > free ? total - free : 0n), total: Number(total) }
+
 export const HOST_FILTER_FIELDS = ['state', 'name', 'address', 'os', 'arch'] as const
 
 export const hostFilterRecord = (host: Host, nowMs: number): FilterRecord => ({

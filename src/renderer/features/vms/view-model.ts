@@ -123,6 +123,26 @@ export function vmRemark(vm: Vm): string {
   return progress ? [progress.detail, progress.bytes].filter(Boolean).join(' · ') : vm.detail
 }
 
+const MIB = 1024 ** 2
+
+export interface Share {
+  used: number
+  total: number
+}
+
+/** What it takes of its host beside what it was given. Memory is that of its process, which may be a little more. */
+export function vmUse({ metrics, vcpus, memMb, diskGb }: Vm) {
+  const { cpuBusyPermille, rssBytes, diskUsedBytes } = metrics ?? {}
+  const of = (used: number | bigint | undefined, total: number): Share | undefined =>
+    used === undefined ? undefined : { used: Number(used), total }
+  return {
+    /** Thousandths of one of its CPUs, on average over all of them. */
+    cpu: vcpus > 0 && cpuBusyPermille !== undefined ? of(cpuBusyPermille / vcpus, 1000) : undefined,
+    memory: of(rssBytes, memMb * MIB),
+    disk: of(diskUsedBytes, diskGb * 1024 * MIB),
+  }
+}
+
 /** What can be asked of it now; the word why not, where the screen says one. */
 export function vmActions(vm: Vm) {
   const deleted = vm.deletedAt !== undefined

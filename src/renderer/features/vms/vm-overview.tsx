@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { formatAgo, formatMemory, formatTime, shortId } from '../../lib/format.ts'
+import { formatAgo, formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -11,6 +11,7 @@ import { Card, Facts } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
 import { quarantineLeft, toldAtMs, vmProgress, vmTrouble } from './view-model.ts'
+import { useRows } from './vm-use.tsx'
 
 export function VmOverview({ vm }: { vm: Vm }) {
   const trouble = vmTrouble(vm)
@@ -101,9 +102,7 @@ function Resources({ vm }: { vm: Vm }) {
     <Card title="What it has">
       <Facts
         rows={[
-          ['vCPU', vm.vcpus],
-          ['Memory', formatMemory(vm.memMb)],
-          ['Disk', `${vm.diskGb} GB`],
+          ...useRows(vm),
           ['Image', vm.imageName || 'not in the store any more'],
           ['Acceleration', vm.acceleration || (vm.power === 'running' ? 'not told yet' : '–')],
           ['Starts with its host', vm.autostart ? 'yes' : 'no'],

@@ -7,9 +7,10 @@ import { useNow } from '../../state/now.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
-import { quarantineLeft, stateRank, vmProgress, vmRemark, vmState } from './view-model.ts'
+import { quarantineLeft, stateRank, vmProgress, vmRemark, vmState, vmUse } from './view-model.ts'
 import { VmMenu } from './vm-menu.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
+import { UseCell } from './vm-use.tsx'
 
 export function VmState({ vm, strong }: { vm: Vm; strong?: boolean }) {
   return <StateWord state={vmState(vm, useNow())} {...(strong ? { strong } : {})} />
@@ -135,6 +136,14 @@ export const vmColumns: TableColumn<Vm>[] = [
     align: 'right',
     sort: (vm) => vm.memMb,
     cell: (vm) => formatMemory(vm.memMb),
+  },
+  {
+    id: 'use',
+    header: 'In use',
+    width: '164px',
+    from: 'wide',
+    sort: (vm) => vmUse(vm).cpu?.used,
+    cell: (vm) => <UseCell vm={vm} />,
   },
   {
     id: 'uptime',

@@ -5,12 +5,26 @@ import {
   formatDuration,
   formatElapsed,
   formatMemory,
+  formatMemoryBytes,
   formatMoment,
+  formatPermille,
   formatTime,
   plural,
 } from '../../../../src/renderer/lib/format.ts'
 
 describe('what people read', () => {
+  it.each([
+    [0, '0 %'],
+    [4, '<1 %'],
+    [10, '1 %'],
+    [118, '12 %'],
+    [1000, '100 %'],
+  ])('%i thousandths are %s', (permille, text) => expect(formatPermille(permille)).toBe(text))
+
+  it('memory is said in the units it is sold in', () => {
+    expect([formatMemoryBytes(412n * 1024n ** 2n), formatMemoryBytes(1.5 * 1024 ** 3)]).toEqual(['412 MB', '1.5 GB'])
+  })
+
   it.each([
     [0, '0 B'],
     [999, '999 B'],

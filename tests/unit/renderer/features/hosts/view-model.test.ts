@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   hostFault,
   hostState,
+  hostUse,
   nextTryInMs,
   offeredKey,
   ownerOf,
@@ -84,5 +85,33 @@ describe('the capacity of a host', () => {
 
   it('is what is promised of what there is', () => {
     expect(shareOf(aHost(), 'memMb')).toEqual({ used: 28672, total: 131072 })
+  })
+})
+
+describe('what is in use on a host', () => {
+  const GB = 1_000_000_000n
+
+  it('is what is not free, of all there is', () => {
+    const metrics = {
+      ...{ cpuBusyPermille: 250, memTotalBytes: 8n * GB, memAvailableBytes: 6n * GB, swapTotalBytes: 2n * GB },
+      ...{ swapFreeBytes: 1n * GB, diskTotalBytes: 100n * GB, diskFreeBytes: 40n * GB },
+    }
+    expect(hostUse(aHost({ metrics }))).toEqual({
+      cpu: { used: 250, total: 1000 },
+      memory: { used: 2e9, total: 8e9 },
+      swap: { used: 1e9, total: 2e9 },
+      disk: { used: 60e9, total: 100e9 },
+    })
+  })
+
+  it('is unknown, not zero, for what was not reported; a host without swap has none to show', () => {
+    const nothing = { cpu: undefined, memory: undefined, swap: undefined, disk: undefined }
+    const { metrics: _, ...silent } = aHost()
+    expect(hostUse(silent)).toEqual(nothing)
+    expect(hostUse(aHost({ metrics: { memTotalBytes: 8n, swapTotalBytes: 0n, swapFreeBytes: 0n } }))).toEqual(nothing)
+  })
+
+  it('is nothing, not less, when a filesystem counts more free than it has', () => {
+    expect(hostUse(aHost({ metrics: { diskTotalBytes: 5n, diskFreeBytes: 9n } })).disk).toEqual({ used: 0, total: 5 })
   })
 })

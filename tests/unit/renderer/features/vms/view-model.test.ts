@@ -6,6 +6,7 @@ import {
   vmProgress,
   vmState,
   vmTrouble,
+  vmUse,
 } from '../../../../../src/renderer/features/vms/view-model.ts'
 import { anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
@@ -164,5 +165,24 @@ describe('what can be asked of a VM', () => {
   it('offers start or stop by what is wanted, not by what is', () => {
     expect(vmActions(aVm({ desiredPower: 'stopped' }))).toMatchObject({ start: true, stop: false })
     expect(vmActions(aVm({ power: 'stopped' }))).toMatchObject({ start: false, stop: true })
+  })
+})
+
+describe('what a VM takes of its host', () => {
+  it('is beside what it was given: CPU on average over its own', () => {
+    const metrics = { cpuBusyPermille: 1500, rssBytes: 1024n ** 3n, diskUsedBytes: 5n }
+    expect(vmUse(aVm({ vcpus: 2, memMb: 2048, diskGb: 1, metrics }))).toEqual({
+      cpu: { used: 750, total: 1000 },
+      memory: { used: 1024 ** 3, total: 2 * 1024 ** 3 },
+      disk: { used: 5, total: 1024 ** 3 },
+    })
+  })
+
+  it('is unknown, not zero, for what was not measured', () => {
+    expect(vmUse(aVm())).toEqual({ cpu: undefined, memory: undefined, disk: undefined })
+    expect(vmUse(aVm({ vcpus: 0, metrics: { cpuBusyPermille: 5, rssBytes: 0n } }))).toMatchObject({
+      cpu: undefined,
+      memory: { used: 0 },
+    })
   })
 })
