@@ -443,6 +443,13 @@ export declare type QuarantinedVm = Message<"eitri.agent.v1.QuarantinedVm"> & {
    * @generated from field: string detail = 6;
    */
   detail: string;
+
+  /**
+   * Absent = nothing measured.
+   *
+   * @generated from field: eitri.agent.v1.VmMetrics metrics = 7;
+   */
+  metrics?: VmMetrics | undefined;
 };
 
 /**
