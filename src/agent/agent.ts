@@ -13,6 +13,7 @@ import { linuxProcesses } from './os/process.ts'
 import { hypervisorProgram, makeBackend } from './platform.ts'
 import { CreateSlots } from './reconcile/create-slots.ts'
 import { Engine } from './reconcile/engine.ts'
+import { startCollector } from './reconcile/image-uses.ts'
 import { QuotaLedger } from './reconcile/quota.ts'
 import { fileDesired } from './records/desired-state.ts'
 import { Identity } from './records/identity.ts'
@@ -68,6 +69,9 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps, signal: looking.signal })
     const images = await ImageCache.open(layout.images, { fetch, clock })
     undo.push(() => images.close())
+    const [records, desired] = [fileRecords(layout), fileDesired(layout.desired)]
+    const collector = await startCollector(images, { layout, records, desired: fileDesired(layout.desired), clock, log })
+    undo.push(() => collector.stop())
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())
     const acceleration = async () => (await facts.acceleration()).kind
@@ -79,7 +83,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const engine = new Engine({
       passes: {
         layout,
-        records: fileRecords(layout),
+        records,
         backend,
         images,
         seeds: { write: (path, input) => writeSeed(path, input, clock.now()), hostKey: ensureHostKey },
@@ -90,7 +94,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         log,
         stopGraceMs: options.stopGraceMs ?? STOP_GRACE_MS,
       },
-      desired: fileDesired(layout.desired),
+      desired,
       epochs: identity,
       images,
       capacity: capacity.latest,
@@ -115,7 +119,11 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       ...place,
       engine,
       consoles: hub,
-      images,
+      images: {
+        stat: (sha256) => images.stat(sha256),
+        openPut: (...push) => images.openPut(...push),
+        collect: (options) => collector.collect(options),
+      },
       identity,
       facts,
       self,

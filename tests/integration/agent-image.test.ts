@@ -1,12 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
+import { ImageCache } from '../../src/agent/images/image-cache.ts'
+import type { ImageReceiver } from '../../src/agent/rpc/sync-engine.ts'
 import { fromConnectError } from '../../src/ipc/fault-wire.ts'
 import type { AgentService } from '../../src/ipc/gen/eitri/agent/v1/agent_pb.js'
 import { type PutImageRequest, PutImageRequestSchema } from '../../src/ipc/gen/eitri/agent/v1/image_pb.js'
 import { LIMITS, MiB } from '../../src/ipc/units.ts'
 import { attached, Pushed, wireClient, wireRig } from '../support/agent-wire.ts'
+import { ImageServer, stopAfter } from '../support/image-server.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const chunkFrame = (chunk: Uint8Array) =>
@@ -131,5 +137,107 @@ describe('PutImage', () => {
     expect(pulled).toBeLessThan(10)
     release()
     expect((await response).haveBytes).toBe(BigInt(image.length))
+  })
+})
+
+describe('pushes into the real cache', () => {
+  const URL_IMAGE = randomBytes(3 * MiB)
+  const DIGEST = sha256(URL_IMAGE)
+
+  async function cacheRig() {
+    const server = await ImageServer.start(URL_IMAGE)
+    const dir = await mkdtemp(join(tmpdir(), 'eitri-pushes-'))
+    const cache = await ImageCache.open(dir, { fetch })
+    const images: ImageReceiver = {
+      stat: (digest) => cache.stat(digest),
+      openPut: (...push) => cache.openPut(...push),
+      collect: async () => Promise.reject(new Error('not asked')),
+    }
+    const rig = await wireRig({ images })
+    const socketPath = rig.socketPath
+    const close = async () => {
+      await rig[Symbol.asyncDispose]()
+      await cache.close()
+      await server[Symbol.asyncDispose]()
+      await rm(dir, { recursive: true, force: true })
+    }
+    return { server, cache, dir, socketPath, [Symbol.asyncDispose]: close }
+  }
+  const held = (cache: ImageCache, bytes: number) => expect.poll(() => cache.stat(DIGEST).haveBytes).toBe(bytes)
+
+  it('of a newer session go on where those of the older were cut off', async () => {
+    await using rig = await cacheRig()
+    using old = wireClient(rig.socketPath)
+    using young = wireClient(rig.socketPath)
+    const first = await attached(old.client)
+    const cut = put(old.client, first.sessionId, URL_IMAGE, 0, MiB)
+    const failed = cut.response.catch((e: unknown) => e)
+    await held(rig.cache, MiB)
+    const { sessionId } = await attached(young.client)
+    expect(fromConnectError(await failed).code).toBe('agent/superseded')
+    const rest = put(young.client, sessionId, URL_IMAGE, MiB)
+    rest.requests.end()
+    expect((await rest.response).haveBytes).toBe(BigInt(URL_IMAGE.length))
+    expect(await readFile(join(rig.dir, DIGEST))).toEqual(URL_IMAGE)
+  })
+
+  it('are told to wait while the host downloads the same image', async () => {
+    await using rig = await cacheRig()
+    using link = wireClient(rig.socketPath)
+    const { sessionId } = await attached(link.client)
+    rig.server.next(stopAfter(rig.server, MiB))
+    const fetched = rig.cache.fetch(rig.server.url, DIGEST, () => {}, AbortSignal.timeout(30_000)).catch(() => {})
+    await held(rig.cache, MiB)
+    const push = put(link.client, sessionId, URL_IMAGE, MiB)
+    push.requests.end()
+    expect(fromConnectError(await push.response.catch((e: unknown) => e))).toMatchObject({
+      code: 'image/push-failed',
+      disposition: 'transient',
+      params: { detail: 'the host is downloading it' },
+    })
+    rig.server.break()
+    await fetched
+    const again = put(link.client, sessionId, URL_IMAGE, MiB)
+    again.requests.end()
+    expect((await again.response).haveBytes).toBe(BigInt(URL_IMAGE.length))
+    expect(await readFile(join(rig.dir, DIGEST))).toEqual(URL_IMAGE)
+  })
+
+  it('give way to a download, which goes on behind them', async () => {
+    await using rig = await cacheRig()
+    using link = wireClient(rig.socketPath)
+    const { sessionId } = await attached(link.client)
+    const push = put(link.client, sessionId, URL_IMAGE, 0, MiB)
+    const failed = push.response.catch((e: unknown) => e)
+    await held(rig.cache, MiB)
+    await rig.cache.fetch(rig.server.url, DIGEST, () => {}, AbortSignal.timeout(30_000))
+    expect(rig.server.asked.map(({ range }) => range)).toEqual([`bytes=${MiB}-`])
+    push.requests.push(chunkFrame(URL_IMAGE.subarray(MiB, 2 * MiB)))
+    expect(fromConnectError(await failed)).toMatchObject({ code: 'image/push-failed', disposition: 'transient' })
+    expect(await readFile(join(rig.dir, DIGEST))).toEqual(URL_IMAGE)
+  })
+})
+
+describe('CollectImages', () => {
+  it('answers only a session, says what went and why the rest stays', async () => {
+    await using rig = await wireRig()
+    using link = wireClient(rig.socketPath)
+    const early = await link.client.collectImages({ dryRun: true }).catch((e: unknown) => e)
+    expect(ConnectError.from(early).code).toBe(Code.FailedPrecondition)
+    const item = { sha256: 'a'.repeat(64), whole: true, bytes: MiB, unusedMs: 90_500, users: [], busy: false }
+    const users = Array.from({ length: 30 }, (_, i) => `web-${i}`)
+    rig.images.collection = {
+      remove: [{ ...item, reason: 'age' }],
+      keep: [{ ...item, sha256: 'b'.repeat(64), users, reason: 'in_use' }],
+      free: 12.5,
+      low: 3,
+      unknown: '',
+    }
+    const { sessionId } = await attached(link.client)
+    const answer = await link.client.collectImages({ sessionId, dryRun: true, all: true })
+    expect(rig.images.collected).toEqual([{ dryRun: true, all: true }])
+    expect(answer).toMatchObject({ freeBytes: 12n, lowBytes: 3n, unknown: '' })
+    expect(answer.removed).toMatchObject([{ sizeBytes: BigInt(MiB), whole: true, reason: 'age', unusedS: 90n }])
+    expect(answer.kept).toMatchObject([{ reason: 'in_use', vms: users.slice(0, 20) }])
   })
 })

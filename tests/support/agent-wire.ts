@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import type { Collection } from '../../src/agent/images/image-collector.ts'
 import { type RpcServer, type RpcServerOptions, startRpcServer } from '../../src/agent/rpc/server.ts'
 import type { ImagePut, ImageReceiver, SessionIdentity, SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
 import { ConsoleHub } from '../../src/agent/serial/console-hub.ts'
@@ -92,6 +93,8 @@ export class FakeIdentity implements SessionIdentity {
 
 /** Keeps images in memory; checks digests as the real cache does. */
 export class FakeImages implements ImageReceiver {
+  collection: Collection = { remove: [], keep: [], free: 0, low: 0, unknown: '' }
+  readonly collected: Parameters<ImageReceiver['collect']>[0][] = []
   readonly parts = new Map<string, Buffer>()
   readonly whole = new Map<string, Buffer>()
   writes = 0
@@ -100,6 +103,10 @@ export class FakeImages implements ImageReceiver {
   stat(sha256: string) {
     const whole = this.whole.get(sha256)
     return { haveBytes: (whole ?? this.parts.get(sha256))?.length ?? 0, complete: whole !== undefined }
+  }
+  async collect(options: Parameters<ImageReceiver['collect']>[0]): Promise<Collection> {
+    this.collected.push(options)
+    return this.collection
   }
   async openPut(sha256: string, sizeBytes: number): Promise<ImagePut> {
     let held = this.parts.get(sha256) ?? Buffer.alloc(0)

@@ -1,6 +1,9 @@
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
+import type { Clock } from '../../ipc/base/clock.ts'
+import type { Log } from '../../ipc/base/log.ts'
 import { isId, isSha256 } from '../../ipc/names.ts'
-import type { ImageUses } from '../images/image-collector.ts'
+import { type CollectableCache, ImageCollector, type ImageUses } from '../images/image-collector.ts'
+import { ImageUsage } from '../images/image-usage.ts'
 import { backingFileOf } from '../images/qcow2-backing.ts'
 import { isAbsent, listDir } from '../os/files.ts'
 import type { DesiredStore } from '../records/desired-state.ts'
@@ -42,4 +45,16 @@ export async function imageUses({ layout, records, desired }: ImageUsesDeps): Pr
     }
   }
   return { users: new Map([...users].map(([sha256, vms]) => [sha256, [...vms].sort()])), unknown }
+}
+
+/** A running collector of the host's cache; whoever started it stops it. */
+export async function startCollector(
+  cache: CollectableCache & { onShortage(makeRoom: (missing: number) => Promise<void>): void },
+  { clock, log, ...deps }: ImageUsesDeps & { clock: Clock; log: Log },
+): Promise<ImageCollector> {
+  const usage = await ImageUsage.open(join(deps.layout.images, 'usage.json'))
+  const collector = new ImageCollector({ cache, usage, uses: () => imageUses(deps), clock, log })
+  cache.onShortage((missing) => collector.makeRoom(missing))
+  collector.start()
+  return collector
 }

@@ -2,6 +2,9 @@ import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Fault } from '../../ipc/faults.ts'
 import {
+  type CollectImagesRequest,
+  type CollectImagesResponse,
+  CollectImagesResponseSchema,
   type PutImageRequest,
   type PutImageResponse,
   PutImageResponseSchema,
@@ -12,11 +15,15 @@ import {
 } from '../../ipc/gen/eitri/agent/v1/image_pb.js'
 import { isSha256 } from '../../ipc/names.ts'
 import { LIMITS, TIMES } from '../../ipc/units.ts'
+import type { CacheItem } from '../images/gc-plan.ts'
 import { nextWithin } from './deadlines.ts'
 import type { AgentSessions } from './sessions.ts'
 import type { ImagePut, ImageReceiver } from './sync-engine.ts'
 
-/** StatImage and PutImage over one image cache. */
+/** VMs named of one image that stays. */
+const MAX_USERS = 20
+
+/** StatImage, PutImage and CollectImages over one image cache. */
 export class ImageHandler {
   readonly #images: ImageReceiver
   readonly #sessions: AgentSessions
@@ -31,6 +38,19 @@ export class ImageHandler {
     requireDigest(request.sha256)
     const { haveBytes, complete } = this.#images.stat(request.sha256)
     return create(StatImageResponseSchema, { haveBytes: BigInt(haveBytes), complete })
+  }
+
+  /** Removes what nothing refers to, or says what would go now. */
+  async collect({ sessionId, dryRun, all }: CollectImagesRequest): Promise<CollectImagesResponse> {
+    this.#sessions.require(sessionId)
+    const { remove, keep, free, low, unknown } = await this.#images.collect({ dryRun, all })
+    return create(CollectImagesResponseSchema, {
+      removed: remove.map((item) => ({ ...wireItem(item), reason: item.reason })),
+      kept: keep.map((item) => ({ ...wireItem(item), reason: item.reason, vms: item.users.slice(0, MAX_USERS) })),
+      freeBytes: BigInt(Math.floor(free)),
+      lowBytes: BigInt(Math.floor(low)),
+      unknown,
+    })
   }
 
   /** Raises out_of_range on a wrong offset, image/digest-mismatch, host/disk-full. Whatever arrived stays for a resume. */
@@ -67,6 +87,13 @@ export class ImageHandler {
     return whole ? await put.finish() : this.#images.stat(start.sha256).haveBytes
   }
 }
+
+const wireItem = ({ sha256, bytes, whole, unusedMs }: CacheItem) => ({
+  sha256,
+  whole,
+  sizeBytes: BigInt(bytes),
+  unusedS: BigInt(Math.floor(unusedMs / 1000)),
+})
 
 /** True once exactly `missing` bytes are written; false when the peer ended before. */
 async function copyChunks(

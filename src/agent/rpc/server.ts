@@ -92,6 +92,7 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
       }
     },
     putImage: (requests, context) => images.put(requests, context.signal).catch(rethrow),
+    collectImages: (request) => images.collect(request).catch(rethrow),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }

@@ -1,6 +1,7 @@
-import type { Capacity, HostFacts, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import type { Capacity, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { Capabilities } from '../backends/backend.ts'
+import type { Collection } from '../images/image-collector.ts'
 
 /** The reconcile engine as a session sees it. None of these waits for VM work. */
 export interface SyncEngine {
@@ -34,6 +35,8 @@ export interface ImageReceiver {
   stat(sha256: string): { haveBytes: number; complete: boolean }
   /** A newer push of the same image ends the older. */
   openPut(sha256: string, sizeBytes: number, offset: number): Promise<ImagePut>
+  /** Removes images nothing refers to, or with `dryRun` says what would go. */
+  collect(options: { dryRun: boolean; all: boolean }): Promise<Collection>
 }
 
 /** One push under way. `finish` checks the digest; `abort` keeps what arrived. Exactly one of them ends it. */
@@ -48,7 +51,6 @@ export interface AgentFacts {
   host(): Promise<HostFacts>
   /** The same with the probe over. */
   whole(): Promise<HostFacts>
-  metrics(): Promise<HostMetrics | undefined>
 }
 
 /** What the agent says of itself that does not change while it runs. */
