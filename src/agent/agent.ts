@@ -5,7 +5,9 @@ import type { Capacity } from '../ipc/gen/eitri/agent/v1/host_pb.js'
 import { TIMES } from '../ipc/units.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
+import { measuring } from './facts/metrics.ts'
 import { ImageCache } from './images/image-cache.ts'
+import { GuestNetwork } from './network/guest-network.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
 import { takeLock } from './os/lock.ts'
@@ -40,6 +42,8 @@ export interface AgentOptions {
   hostNetworks?: string[]
   /** Upper bounds for all VMs together; absent = the whole machine, unchecked. */
   caps?: CapacityCaps
+  /** Network of the guests where identity.json has none; absent or '' = as the control plane suggests. */
+  bridgeCidr?: string
   stopGraceMs?: number
   log: Log
   clock?: Clock
@@ -70,7 +74,13 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const images = await ImageCache.open(layout.images, { fetch, clock })
     undo.push(() => images.close())
     const [records, desired] = [fileRecords(layout), fileDesired(layout.desired)]
-    const collector = await startCollector(images, { layout, records, desired: fileDesired(layout.desired), clock, log })
+    const collector = await startCollector(images, {
+      layout,
+      records,
+      desired: fileDesired(layout.desired),
+      clock,
+      log,
+    })
     undo.push(() => collector.stop())
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())
@@ -80,6 +90,11 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(() => backend.close())
     const capacity = await watchCapacity(facts, log)
     undo.push(capacity.stop)
+    const guestNetwork = new GuestNetwork({ platform: process.platform, flag: options.bridgeCidr ?? '', identity, log })
+    await guestNetwork.resolve()
+    const uptimeMs = () => processes.uptimeMs()
+    const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
+    undo.push(() => metrics.stop())
     const engine = new Engine({
       passes: {
         layout,
@@ -100,10 +115,17 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
-      notices: () => hub.notices(),
+      notices: () => [...hub.notices(), ...guestNetwork.notices()],
+      measured: {
+        host: () => metrics.host(),
+        vm: (id) => metrics.vm(id),
+        guestCidr: () => guestNetwork.cidr,
+        uplink: () => metrics.uplink(),
+      },
     })
     undo.push(() => engine.stop())
     await engine.start()
+    metrics.start()
     const self = {
       version: BUILD_INFO.version,
       digest: BUILD_INFO.digest,
@@ -128,6 +150,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       facts,
       self,
       notices: () => hub.notices(),
+      guestNetwork,
       log,
     })
     undo.push(() => server.close())

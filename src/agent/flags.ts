@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { guestCidrProblem } from '../ipc/base/cidr.ts'
 import { Fault } from '../ipc/faults.ts'
 import { isName } from '../ipc/names.ts'
 import type { CapacityCaps } from './facts/host-facts.ts'
@@ -20,6 +21,8 @@ export interface ServeFlags {
   /** Path or name of vfkit; macOS only. */
   vfkit: string
   hostNetwork: HostNetwork[]
+  /** Network of the guests where none is settled yet; '' = whatever the control plane suggests. */
+  bridgeCidr: string
   maxVcpus?: number
   maxMemMb?: number
   maxDiskGb?: number
@@ -42,6 +45,7 @@ export function addServeFlags(
       (text: string, all: HostNetwork[]) => [...all, hostNetwork(text, all, platform)],
       [],
     )
+    .option('--bridge-cidr <network>', 'network of the VMs unless one is settled already (Linux)', bridgeCidr, '')
     .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
     .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
     .option('--max-disk-gb <n>', 'GiB of disk for all VMs together', count)
@@ -78,6 +82,12 @@ function hostNetwork(text: string, known: readonly HostNetwork[], platform: Node
   if (known.some((network) => network.name === name))
     throw new InvalidArgumentError(`the name ${name} is there already.`)
   return { name, bridge }
+}
+
+function bridgeCidr(text: string): string {
+  const problem = guestCidrProblem(text)
+  if (problem !== '') throw new InvalidArgumentError(`${problem}.`)
+  return text
 }
 
 function count(text: string): number {

@@ -15,6 +15,7 @@ import { Fault } from '../../src/ipc/faults.ts'
 import { AgentService } from '../../src/ipc/gen/eitri/agent/v1/agent_pb.js'
 import type { ConsoleRequest, ConsoleResponse } from '../../src/ipc/gen/eitri/agent/v1/console_pb.js'
 import { ConsoleRequestSchema } from '../../src/ipc/gen/eitri/agent/v1/console_pb.js'
+import type { HostMetrics } from '../../src/ipc/gen/eitri/agent/v1/host_pb.js'
 import {
   DesiredStateSchema,
   type Report,
@@ -38,6 +39,7 @@ export class FakeEngine implements SyncEngine {
   epoch = 0n
   readonly rows: Report['vms'] = []
   acceptFails: Error | undefined
+  metrics: HostMetrics | undefined
   disowned = 0
   readonly #listeners = new Set<() => void>()
 
@@ -53,7 +55,8 @@ export class FakeEngine implements SyncEngine {
     this.disowned++
   }
   report(): Report {
-    return create(ReportSchema, { lastSeenEpoch: this.epoch, vms: this.rows })
+    const measured = this.metrics ? { metrics: this.metrics } : {}
+    return create(ReportSchema, { lastSeenEpoch: this.epoch, vms: this.rows, ...measured })
   }
   onChange(fn: () => void): () => void {
     this.#listeners.add(fn)
@@ -167,7 +170,6 @@ export async function wireRig(
     facts: {
       host: async () => Promise.reject(new Error('not looked')),
       whole: () => new Promise(() => {}),
-      metrics: async () => undefined,
     },
     self: { version: '1.0.0', digest: '', provisioner: 'qemu', hostNetworks: [], bootId: 'boot', stateDir: dir },
     log: silentLog,
@@ -235,6 +237,7 @@ export interface AttachOptions {
   takeOver?: boolean
   protocolVersion?: number
   nonce?: Uint8Array
+  suggestedGuestCidr?: string
 }
 
 export const attachFrame = ({ fleetId = FLEET, nonce = randomBytes(32), ...rest }: AttachOptions = {}): SyncRequest =>

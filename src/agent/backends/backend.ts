@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { FaultCode } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
+import type { ProcessIdentity } from '../os/process.ts'
 import type { VmLayout } from '../records/layout.ts'
 
 /** What a backend can do on this host, so that nobody finds out by trying. It never changes while the agent runs. */
@@ -27,6 +28,8 @@ export interface RunningVm {
   /** "kvm" or "tcg". */
   acceleration: string
   startedAt: Date
+  /** Whose CPU time and memory are the VM's. Absent = the backend has no one process to name. */
+  identity?: ProcessIdentity
 }
 
 export interface BootRequest {

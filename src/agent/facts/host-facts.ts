@@ -1,19 +1,12 @@
 import os from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
-import {
-  type Capacity,
-  CapacitySchema,
-  type HostFacts,
-  HostFactsSchema,
-  type HostMetrics,
-  HostMetricsSchema,
-} from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { type Capacity, CapacitySchema, type HostFacts, HostFactsSchema } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { GiB, MiB } from '../../ipc/units.ts'
 import { readInstall } from '../install/install-record.ts'
 import { type Run, run as runProgram } from '../os/exec.ts'
 import { type Acceleration, probeAcceleration } from './acceleration-probe.ts'
-import { archName, availableMemory, detectInit, diskSpace, findProgram, qemuVersion, readOsName } from './system.ts'
+import { archName, detectInit, diskSpace, findProgram, qemuVersion, readOsName } from './system.ts'
 
 /** Lower bounds a person gave on the command line; absent = the whole machine. */
 export interface CapacityCaps {
@@ -119,17 +112,6 @@ export class HostLooker {
       vcpus: Math.min(os.availableParallelism(), caps.vcpus ?? Number.POSITIVE_INFINITY),
       memMb: BigInt(Math.min(Math.floor(os.totalmem() / MiB), caps.memMb ?? Number.POSITIVE_INFINITY)),
       diskGb: BigInt(Math.min(Math.floor(bytes / GiB), caps.diskGb ?? Number.POSITIVE_INFINITY)),
-    })
-  }
-
-  async metrics(): Promise<HostMetrics> {
-    const [memory, disk] = await Promise.all([availableMemory(), diskSpace(this.#options.stateDir)])
-    return create(HostMetricsSchema, {
-      load1: os.loadavg()[0] ?? 0,
-      memAvailableBytes: BigInt(memory),
-      diskFreeBytes: BigInt(disk.freeBytes),
-      uptimeS: BigInt(Math.floor(os.uptime())),
-      agentRssBytes: BigInt(process.memoryUsage.rss()),
     })
   }
 }

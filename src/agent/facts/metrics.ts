@@ -4,8 +4,9 @@ import { asFault } from '../../ipc/faults.ts'
 import type { HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { VmMetrics } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
-import type { HostMeter } from './host-meter.ts'
-import type { MeteredVm, VmMeter } from './vm-meter.ts'
+import { HostMeter } from './host-meter.ts'
+import { uplinkAddress } from './uplink.ts'
+import { type MeteredVm, VmMeter } from './vm-meter.ts'
 
 /** Numbers older than this are not told: whatever they were, they are not what is. */
 export const FRESH_MS = 3 * TIMES.reportMs
@@ -82,4 +83,13 @@ export class Metrics {
       await this.#deps.clock.sleep(gap, signal).catch(() => {})
     }
   }
+}
+
+/** Metrics of this machine. */
+export function measuring(
+  options: Pick<MetricsDeps, 'listVms' | 'clock' | 'log'> & ConstructorParameters<typeof HostMeter>[0],
+): Metrics {
+  const { listVms, clock, log, ...host } = options
+  const vms = new VmMeter({ monotonic: clock.monotonic })
+  return new Metrics({ host: new HostMeter(host), vms, uplink: () => uplinkAddress(), listVms, clock, log })
 }

@@ -67,10 +67,3 @@ export async function diskSpace(dir: string): Promise<{ bytes: number; freeBytes
   const { blocks, bavail, bsize } = await statfs(dir)
   return { bytes: blocks * bsize, freeBytes: bavail * bsize }
 }
-
-/** MemAvailable of /proc/meminfo in bytes: what can be used without swapping; Node only knows what is unused. */
-export async function availableMemory(file = '/proc/meminfo'): Promise<number> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const kib = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1]
-  return kib === undefined ? os.freemem() : Number(kib) * 1024
-}

@@ -10,11 +10,12 @@ import {
   SnapshotSchema,
 } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../ipc/units.ts'
+import type { MeteredVm } from '../facts/vm-meter.ts'
 import type { Desired, DesiredStore } from '../records/desired-state.ts'
 import { checkedState, digestOf, isFenced } from './fence.ts'
 import type { PassDeps } from './pass-deps.ts'
 import { firstResult } from './reap-vm.ts'
-import { buildReport } from './report.ts'
+import { buildReport, type Measured } from './report.ts'
 import { UnreadableRecords } from './unreadable-records.ts'
 import { type Assignment, hurries, runVmPass, supersedes } from './vm-pass.ts'
 import type { VmResult } from './vm-result.ts'
@@ -44,6 +45,8 @@ export interface EngineOptions {
   forgotten?(vmId: string): void
   /** Sentences of other parts for the report. */
   notices?(): string[]
+  /** Absent = nothing is measured. */
+  measured?: Measured
   passTimeoutMs?: number
 }
 
@@ -121,7 +124,15 @@ export class Engine {
       bootId: passes.processes.bootId(),
       now: passes.clock.now(),
       notices: [...this.#troubles(), ...(this.#options.notices?.() ?? [])],
+      measured: this.#options.measured,
     })
+  }
+
+  /** Every VM with a record, and the process that runs it. */
+  metered(): MeteredVm[] {
+    const { layout } = this.#options.passes
+    const processOf = (id: string) => this.#workers.get(id)?.result?.row?.running?.identity
+    return [...this.#recorded].map((id) => ({ id, dir: layout.vmDir(id).dir, process: processOf(id) }))
   }
 
   /** Calls `fn` after each result that differs from the one before; returns its stop function. */

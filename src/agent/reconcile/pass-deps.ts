@@ -77,7 +77,8 @@ export function booted(record: VmRecord, machine: string, now: BootTime): VmReco
   }
 }
 
-export const runningPart = (running: RunningVm): RunningVm => ({
-  acceleration: running.acceleration,
-  startedAt: running.startedAt,
+export const runningPart = ({ acceleration, startedAt, identity }: RunningVm): RunningVm => ({
+  acceleration,
+  startedAt,
+  ...(identity ? { identity } : {}),
 })

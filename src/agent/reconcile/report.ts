@@ -1,10 +1,11 @@
 import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import type { Capacity, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import {
   type QuarantinedVm,
   QuarantinedVmSchema,
+  type VmMetrics,
   type VmRow,
   VmRowSchema,
   VmSpecSchema,
@@ -13,6 +14,14 @@ import type { VmResult } from './vm-result.ts'
 
 /** Longest list of notices a report carries. */
 const NOTICE_LIMIT = 20
+
+/** What is measured and looked up beside the VMs, all of it from memory. Absent and empty = no answer. */
+export interface Measured {
+  host(): HostMetrics | undefined
+  vm(vmId: string): VmMetrics | undefined
+  guestCidr(): string
+  uplink(): string
+}
 
 export interface ReportInput {
   epoch: bigint
@@ -26,6 +35,7 @@ export interface ReportInput {
   bootId: string
   now: number
   notices: readonly string[]
+  measured: Measured | undefined
 }
 
 /** What is, as a message. Pure. */
@@ -35,9 +45,11 @@ export function buildReport(input: ReportInput): Report {
   const wanted = new Set<string>()
   for (const [vmId, result] of input.results) {
     if (result?.waitsForImage) wanted.add(result.waitsForImage)
-    if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result))
-    else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId)))
+    const metrics = input.measured?.vm(vmId)
+    if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result, metrics))
+    else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId), metrics))
   }
+  const hostMetrics = input.measured?.host()
   return create(ReportSchema, {
     lastSeenEpoch: input.epoch,
     fenced: input.fenced,
@@ -45,6 +57,9 @@ export function buildReport(input: ReportInput): Report {
     quarantined,
     destroyed: input.destroyed,
     ...(input.capacity ? { capacity: input.capacity } : {}),
+    ...(hostMetrics ? { metrics: hostMetrics } : {}),
+    guestCidr: input.measured?.guestCidr() ?? '',
+    hostUplinkAddr: input.measured?.uplink() ?? '',
     wantedImages: [...wanted].map((sha256) => ({ sha256, haveBytes: BigInt(input.imageBytes(sha256)) })),
     images: input.images.map(({ sha256, sizeBytes }) => ({ sha256, sizeBytes: BigInt(sizeBytes) })),
     bootId: input.bootId,
@@ -54,9 +69,10 @@ export function buildReport(input: ReportInput): Report {
 }
 
 /** A VM whose first pass has not ended is a row with everything unknown. */
-function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint): VmRow {
+function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, metrics: VmMetrics | undefined): VmRow {
   const row = result?.row
-  if (!row) return create(VmRowSchema, { vmId, consoleEnd })
+  const measured = metrics ? { metrics } : {}
+  if (!row) return create(VmRowSchema, { vmId, consoleEnd, ...measured })
   const { power, phase, progress, running, spec } = row
   const init: MessageInitShape<typeof VmRowSchema> = {
     vmId,
@@ -72,6 +88,7 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint): 
     ...(phase === undefined ? {} : { phase }),
     ...(running ? { startedAt: timestampFromDate(running.startedAt) } : {}),
     ...(spec ? { spec } : {}),
+    ...measured,
   }
   if (progress) {
     const { step, steps, doneBytes, totalBytes } = progress
@@ -85,7 +102,11 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint): 
   return create(VmRowSchema, init)
 }
 
-function quarantinedOf(vmId: string, { quarantined, hostPublicKey }: VmResult): QuarantinedVm {
+function quarantinedOf(
+  vmId: string,
+  { quarantined, hostPublicKey }: VmResult,
+  metrics: VmMetrics | undefined,
+): QuarantinedVm {
   const { spec, destroyAt, unowned, detail } = quarantined!
   return create(QuarantinedVmSchema, {
     vmId,
@@ -93,6 +114,7 @@ function quarantinedOf(vmId: string, { quarantined, hostPublicKey }: VmResult): 
     unowned,
     hostPublicKey,
     detail,
+    ...(metrics ? { metrics } : {}),
     ...(destroyAt === undefined ? {} : { destroyAt: timestampFromMs(Math.round(destroyAt / 1000) * 1000) }),
   })
 }

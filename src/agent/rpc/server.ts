@@ -36,6 +36,7 @@ export interface RpcServerOptions {
   facts: AgentFacts
   self: AgentSelf
   notices?(): string[]
+  guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number

@@ -10,7 +10,7 @@ export async function agentStatus(
   sessions: AgentSessions,
 ): Promise<GetStatusResponse> {
   const { engine, identity, facts, self } = parts
-  const { vms, quarantined } = engine.report()
+  const { vms, quarantined, metrics, guestCidr, hostUplinkAddr } = engine.report()
   const found = await within(FACTS_MS, facts.host()).catch(() => undefined)
   return create(GetStatusResponseSchema, {
     agentVersion: self.version,
@@ -24,6 +24,12 @@ export async function agentStatus(
     vms: vms.length + quarantined.length,
     vmsRunning: vms.filter((vm) => vm.power === 'running').length,
     attached: sessions.current !== undefined,
+    guestCidr,
+    hostUplinkAddr,
+    vmMetrics: Object.fromEntries(
+      [...vms, ...quarantined].flatMap((vm) => (vm.metrics ? [[vm.vmId, vm.metrics] as const] : [])),
+    ),
     ...(found ? { facts: found } : {}),
+    ...(metrics ? { metrics } : {}),
   })
 }

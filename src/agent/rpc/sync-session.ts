@@ -26,6 +26,8 @@ export interface SyncSessionParts {
   self: AgentSelf
   /** Sentences for the report beside the engine's own. */
   notices?(): string[]
+  /** Hears of each attach what the control plane suggests; durable before it resolves. Never rejects. */
+  guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
   log: Log
 }
 
@@ -52,6 +54,7 @@ export async function* runSyncSession(
   }
   parts.log.info('session.attached', { session: session.id, controller: attach.controllerName })
   try {
+    await parts.guestNetwork?.resolve(attach.suggestedGuestCidr)
     const value = await hello(parts, attach, session)
     yield response({ case: 'hello', value })
     const facts = value.facts?.accelerationPending === false ? undefined : parts.facts.whole()
@@ -127,7 +130,7 @@ class SyncSession {
     )
     try {
       while (!stop.aborted) {
-        yield response({ case: 'report', value: await this.#report() })
+        yield response({ case: 'report', value: this.#report() })
         await this.#due(stop)
       }
     } finally {
@@ -166,14 +169,12 @@ class SyncSession {
     this.#bell.ring()
   }
 
-  async #report(): Promise<Report> {
+  #report(): Report {
     const report = this.#parts.engine.report()
-    const metrics = report.metrics ?? (await this.#parts.facts.metrics().catch(() => undefined))
     const notices = [...report.notices, ...(this.#parts.notices?.() ?? [])].slice(0, MAX_NOTICES)
     const facts = this.#untold
     this.#untold = undefined
-    const more = { ...(metrics ? { metrics } : {}), ...(facts ? { facts } : {}) }
-    return fitReport({ ...report, fenced: this.#fenced, notices, ...more })
+    return fitReport({ ...report, fenced: this.#fenced, notices, ...(facts ? { facts } : {}) })
   }
 
   /** Until something changed, at least COALESCE_MS and at most one report period after the last report. */

@@ -12,7 +12,7 @@ const PLATFORMS = ['linux', 'darwin'] as const
 
 describe("the agent's flags", () => {
   it.each(PLATFORMS)('have defaults on %s', (platform) => {
-    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: 'vfkit', hostNetwork: [] })
+    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: 'vfkit', hostNetwork: [], bridgeCidr: '' })
     expect(capsOf(parse(platform))).toEqual({})
   })
 
@@ -25,6 +25,12 @@ describe("the agent's flags", () => {
 
   it.each(['0', '-1', '1.5', 'many', ''])('take %j for no number', (text) => {
     expect(() => parse('linux', '--max-vcpus', text)).toThrow('use a whole number of at least 1')
+  })
+
+  it.each(PLATFORMS)('take a private network for guests on %s, and no other', (platform) => {
+    expect(parse(platform, '--bridge-cidr', '10.77.0.0/24').bridgeCidr).toBe('10.77.0.0/24')
+    expect(() => parse(platform, '--bridge-cidr', '8.8.8.0/24')).toThrow('it is not a private network.')
+    expect(() => parse(platform, '--bridge-cidr', '10.77.0.1')).toThrow('it is no network; write it like 10.77.0.0/24.')
   })
 
   it('name networks by NAME=BRIDGE, as often as there are networks', () => {

@@ -304,7 +304,8 @@ export class CloudHypervisorBackend implements Backend {
     })
     const { recorder } = seen
     serial.ensure({ id: vm.id, logPath: vm.serialLog, connect: () => recorder.input() })
-    return { acceleration: 'kvm', startedAt: process.startedAt, machine: process.machine }
+    const { startedAt, machine, identity } = process
+    return { acceleration: 'kvm', startedAt, machine, identity }
   }
 
   #see(vm: VmLayout): Seen {

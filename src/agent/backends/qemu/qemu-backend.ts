@@ -128,7 +128,8 @@ export class QemuBackend implements Backend {
     const monitor = this.#monitor(vm, process)
     void monitor.look(async () => (await freeBytes(vm.dir)) >= CONTINUE_FREE_BYTES)
     this.#pump(vm)
-    return { acceleration: monitor.acceleration || process.acceleration, startedAt: process.startedAt }
+    const { acceleration, startedAt, identity } = process
+    return { acceleration: monitor.acceleration || acceleration, startedAt, identity }
   }
 
   async failureReason(vm: VmLayout): Promise<string> {

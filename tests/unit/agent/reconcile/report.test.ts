@@ -1,8 +1,9 @@
+import { dirname } from 'node:path'
 import { create, fromJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { buildReport, type ReportInput } from '../../../../src/agent/reconcile/report.ts'
-import { CapacitySchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
-import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
+import { CapacitySchema, HostMetricsSchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
+import { VmMetricsSchema, VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { aVm, ID, OTHER, Rig } from './rig.ts'
 
 const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
@@ -17,6 +18,7 @@ const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
   bootId: 'boot-1',
   now: 0,
   notices: [],
+  measured: undefined,
   ...change,
 })
 
@@ -38,6 +40,48 @@ describe('a report', () => {
     expect([capacity, metrics]).toEqual([undefined, undefined])
     const whole = { ...create(CapacitySchema), vcpus: 8, memMb: 1024n, diskGb: 100n }
     expect(buildReport(anInput({ capacity: whole })).capacity).toEqual(whole)
+  })
+
+  it('carries what was measured of host and VMs, quarantined ones too, and the addresses that were looked up', async () => {
+    const wanted = [aVm(), aVm({ vmId: OTHER, name: 'db' })]
+    const then = [aVm(), aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 3600n } })]
+    await using rig = await Rig.open()
+    await rig.want(...wanted)
+    await rig.want(...then)
+    const { vms, quarantined } = rig.engine.report()
+    expect([vms[0]?.metrics, quarantined[0]?.metrics]).toEqual([undefined, undefined])
+    const metrics = { [ID]: { rssBytes: 5n }, [OTHER]: { diskUsedBytes: 7n } }
+    await using measured = await Rig.open({
+      measured: {
+        host: () => create(HostMetricsSchema, { cpus: 4 }),
+        vm: (id) => create(VmMetricsSchema, metrics[id] ?? {}),
+        guestCidr: () => '10.77.1.0/24',
+        uplink: () => '192.0.2.9',
+      },
+    })
+    await measured.want(...wanted)
+    await measured.want(...then)
+    expect(measured.engine.report()).toMatchObject({
+      metrics: { cpus: 4 },
+      guestCidr: '10.77.1.0/24',
+      hostUplinkAddr: '192.0.2.9',
+      vms: [{ vmId: ID, metrics: { rssBytes: 5n } }],
+      quarantined: [{ vmId: OTHER, metrics: { diskUsedBytes: 7n } }],
+    })
+  })
+
+  it('is made from every VM with a record, whose processes are named for measuring while they run', async () => {
+    await using rig = await Rig.open()
+    const identity = { pid: 4711, startTime: '9', bootId: 'boot-1' }
+    rig.backend.running = async (vm) =>
+      vm.id === ID ? { acceleration: 'tcg', startedAt: new Date(0), identity } : undefined
+    await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db', powerState: 'stopped' }))
+    await rig.tick()
+    expect(rig.engine.metered().map(({ id, process }) => [id, process])).toEqual([
+      [ID, identity],
+      [OTHER, undefined],
+    ])
+    expect(rig.engine.metered()[0]?.dir).toBe(dirname(rig.recordFile(ID)))
   })
 
   it('a quarantined VM carries its whole spec, readable without the row it came from', async () => {

@@ -8,6 +8,7 @@ import { CreateSlots } from '../../../../src/agent/reconcile/create-slots.ts'
 import { Engine } from '../../../../src/agent/reconcile/engine.ts'
 import type { Images } from '../../../../src/agent/reconcile/pass-deps.ts'
 import { type Caps, QuotaLedger } from '../../../../src/agent/reconcile/quota.ts'
+import type { Measured } from '../../../../src/agent/reconcile/report.ts'
 import type { Desired } from '../../../../src/agent/records/desired-state.ts'
 import { agentLayout } from '../../../../src/agent/records/layout.ts'
 import { decodeRecord, encodeRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
@@ -138,6 +139,7 @@ export interface RigOptions {
   caps?: Partial<Caps>
   slots?: number
   passTimeoutMs?: number
+  measured?: Measured
 }
 
 /** An engine over fakes. `restart` gives it a successor on the same records. */
@@ -191,7 +193,7 @@ export class Rig implements AsyncDisposable {
 
   /** A successor that has just started. */
   async begin(): Promise<void> {
-    const { slots = 0, passTimeoutMs = 0 } = this.#options
+    const { slots = 0, passTimeoutMs = 0, measured } = this.#options
     this.slots = new CreateSlots(slots)
     this.engine = new Engine({
       passes: {
@@ -225,6 +227,7 @@ export class Rig implements AsyncDisposable {
       capacity: () => undefined,
       consoleEnd: () => 0n,
       passTimeoutMs,
+      ...(measured ? { measured } : {}),
     })
     this.engine.onChange(() => this.#tell())
     await this.engine.start({ tick: false })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Capabilities } from '../../../../src/agent/backends/backend.ts'
 import { AgentSessions } from '../../../../src/agent/rpc/sessions.ts'
 import type { AgentFacts } from '../../../../src/agent/rpc/sync-engine.ts'
-import { runSyncSession } from '../../../../src/agent/rpc/sync-session.ts'
+import { runSyncSession, type SyncSessionParts } from '../../../../src/agent/rpc/sync-session.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
 import { type HostFacts, HostFactsSchema, HostMetricsSchema } from '../../../../src/ipc/gen/eitri/agent/v1/host_pb.js'
 import type { SyncRequest } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
@@ -31,7 +31,8 @@ const CAN: Capabilities = {
 
 function session(
   engine = new FakeEngine(),
-  facts: AgentFacts = { host: never, whole: never, metrics: async () => undefined },
+  facts: AgentFacts = { host: never, whole: never },
+  more: Partial<SyncSessionParts> = {},
 ) {
   const identity = new FakeIdentity()
   const sessions = new AgentSessions(identity, engine)
@@ -46,7 +47,7 @@ function session(
   }
   const requests = new Pushed<SyncRequest>()
   const link = new AbortController()
-  const parts = { engine, identity, sessions, facts, self, log: silentLog }
+  const parts = { engine, identity, sessions, facts, self, log: silentLog, ...more }
   return { engine, sessions, requests, link, frames: runSyncSession(parts, requests, link.signal) }
 }
 
@@ -68,7 +69,6 @@ describe('what the backend can do', () => {
     const { requests, frames } = session(new FakeEngine(), {
       host: async () => create(HostFactsSchema, {}),
       whole: never,
-      metrics: async () => undefined,
     })
     requests.push(attachFrame())
     const first = frames.next()
@@ -85,7 +85,6 @@ describe('facts of a session', () => {
     const { engine, requests, frames } = session(new FakeEngine(), {
       host: async () => pending,
       whole: () => probe.promise,
-      metrics: async () => undefined,
     })
     const next = async () => {
       const frame = frames.next()
@@ -116,26 +115,38 @@ describe('the heartbeat of a session', () => {
     }
   })
 
-  it('RPT-05: each report has the metrics of now, and none when they cannot be measured', async () => {
-    const measured = [
-      async () => create(HostMetricsSchema, { load1: 0.5, uptimeS: 9n }),
-      async () => Promise.reject(new Error('no /proc')),
-    ]
-    const { requests, frames } = session(new FakeEngine(), {
-      host: async () => create(HostFactsSchema, {}),
-      whole: never,
-      metrics: () => measured.shift()!(),
-    })
+  it('tells the metrics the engine has, and none when it has none', async () => {
+    const { engine, requests, frames } = session()
     requests.push(attachFrame())
-    await frames.next()
+    await timeTo(frames)
     const metricsOf = async () => {
       const frame = frames.next()
       await vi.advanceTimersByTimeAsync(TIMES.reportMs)
       const { message } = (await frame).value!
       return message.case === 'report' ? message.value.metrics : message.case
     }
-    expect(await metricsOf()).toMatchObject({ load1: 0.5, uptimeS: 9n })
     expect(await metricsOf()).toBeUndefined()
+    const metrics = create(HostMetricsSchema, { load1: 0.5, uptimeS: 9n })
+    engine.metrics = metrics
+    expect(await metricsOf()).toEqual(metrics)
+  })
+
+  it('tells the network the control plane suggested as soon as it is settled', async () => {
+    const suggested: string[] = []
+    const settled = Promise.withResolvers<void>()
+    const guestNetwork = {
+      resolve: async (cidr: string) => {
+        suggested.push(cidr)
+        await settled.promise
+      },
+    }
+    const { requests, frames } = session(new FakeEngine(), undefined, { guestNetwork })
+    requests.push(attachFrame({ suggestedGuestCidr: '10.77.3.0/24' }))
+    const first = timeTo(frames)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(suggested).toEqual(['10.77.3.0/24'])
+    settled.resolve()
+    expect((await first)[1]).toBe('hello')
   })
 
   it('tells a change at once, and a storm of them at most every 50 ms', async () => {
