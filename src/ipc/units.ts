@@ -6,6 +6,8 @@ export const GiB = 1024 * MiB
 export const LIMITS = {
   /** Largest message either side of the agent contract reads or writes, bytes. */
   agentMessageBytes: 4 * MiB,
+  /** Most messages and unknown fields inside one such message: an empty one is 2 bytes encoded and a kilobyte decoded. */
+  messageParts: 100_000,
   /** Largest request the fleet API reads, bytes. */
   fleetMessageBytes: 4 * MiB,
   /** Largest chunk of PutImage, bytes. */

@@ -40,8 +40,10 @@ export interface RpcServerOptions {
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number
-  /** For tests: how long a peer may leave a message unread, ms. */
+  /** For tests: how long a peer may leave a message unread, or a short call unfinished, ms. */
   writeDeadlineMs?: number
+  /** For tests: how long a connection may take to speak HTTP/2, ms. */
+  handshakeMs?: number
 }
 
 /** A listening agent. `close` ends every session and removes the socket; idempotent. */
@@ -62,7 +64,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
       },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     },
-    requestHandler((router) => routes(router, options, sessions), options.log),
+    requestHandler((router) => routes(router, options, sessions), options),
   )
   const open = trackSessions(server, options)
   const { socketPath: path, socketMode: mode, socketGid: gid } = options
@@ -110,14 +112,20 @@ function rethrow(error: unknown): never {
   throw toConnectError(error)
 }
 
-function trackSessions(server: Http2Server, { pingMs, log }: RpcServerOptions): Set<ServerHttp2Session> {
+function trackSessions(server: Http2Server, options: RpcServerOptions): Set<ServerHttp2Session> {
+  const { pingMs, handshakeMs = TIMES.attachMs, log } = options
   const open = new Set<ServerHttp2Session>()
+  server.maxConnections = MAX_CONNECTIONS
+  let refused = 0
+  server.on('drop', () => {
+    if (refused++ === 0) log.warn('rpc.too-many-connections', { open: open.size })
+  })
   server.on('session', (session) => {
-    if (open.size >= MAX_CONNECTIONS) {
-      log.warn('rpc.too-many-connections', { open: open.size })
-      return void session.destroy()
-    }
+    refused = 0
     open.add(session)
+    const silent = setTimeout(() => session.destroy(), handshakeMs).unref()
+    session.once('remoteSettings', () => clearTimeout(silent))
+    session.once('close', () => clearTimeout(silent))
     session.setLocalWindowSize(SESSION_WINDOW_BYTES)
     session.on('error', () => {})
     session.once('close', () => open.delete(session))

@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Http2SessionManager } from '@connectrpc/connect-node'
 import type { Fault } from '../../../ipc/faults.ts'
+import { AgentService } from '../../../ipc/gen/eitri/agent/v1/agent_pb.js'
+import { boundedEnvelopes, boundedMessage } from '../../../ipc/message-bounds.ts'
 import { KiB, MiB } from '../../../ipc/units.ts'
 
 /** Windows sized for distance: 64 KiB, the default, is 0.8 MB/s at 50 ms. */
@@ -51,8 +53,8 @@ export class ChannelSessionManager implements SessionManager {
   ): Promise<http2.ClientHttp2Stream> {
     if (this.#dead) throw lossError(this.#dead)
     const stream = this.session.request({ ...headers, ':method': method, ':path': path }, options)
-    stream[Symbol.asyncIterator] = () =>
-      eagerIterator(stream) as ReturnType<(typeof stream)[typeof Symbol.asyncIterator]>
+    const bounded = () => boundedAnswer(path, headers, eagerIterator(stream))
+    stream[Symbol.asyncIterator] = bounded as (typeof stream)[typeof Symbol.asyncIterator]
     let answered = false
     stream.once('response', () => {
       answered = true
@@ -82,6 +84,17 @@ export class ChannelSessionManager implements SessionManager {
 
 export const lossError = (fault: Fault): ConnectError =>
   new ConnectError(fault.message, Code.Unavailable, undefined, undefined, fault)
+
+const METHODS = new Map(AgentService.methods.map((m) => [`/${AgentService.typeName}/${m.name}`, m]))
+
+/** The answer with its messages bounded before anything decodes them. What is no message has its own bounds in bytes. */
+function boundedAnswer(path: string, headers: http2.OutgoingHttpHeaders, answer: AsyncIterableIterator<Buffer>) {
+  const method = METHODS.get(path)
+  if (!method) return answer
+  const refuse = () => new ConnectError('a message of too many parts', Code.ResourceExhausted)
+  const bounded = headers['content-type'] === 'application/proto' ? boundedMessage : boundedEnvelopes
+  return bounded(answer, method.output, refuse)
+}
 
 /** node:http2's own iterator attaches its listeners too late on Node 24.20 and newer and reports a premature close. */
 function eagerIterator(stream: http2.ClientHttp2Stream): AsyncIterableIterator<Buffer> {
