@@ -11,8 +11,7 @@ import { GuestNetwork } from './network/guest-network.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
 import { takeLock } from './os/lock.ts'
-import { linuxProcesses } from './os/process.ts'
-import { hypervisorProgram, makeBackend } from './platform.ts'
+import { hostProcesses, hypervisorFacts, makeBackend } from './platform.ts'
 import { CreateSlots } from './reconcile/create-slots.ts'
 import { Engine } from './reconcile/engine.ts'
 import { startCollector } from './reconcile/image-uses.ts'
@@ -45,6 +44,12 @@ export interface AgentOptions {
   /** Network of the guests where identity.json has none; absent or '' = as the control plane suggests. */
   bridgeCidr?: string
   stopGraceMs?: number
+  /** Absent = this one; another only in a test. */
+  platform?: NodeJS.Platform
+  arch?: NodeJS.Architecture
+  /** On macOS: vfkit and the file of DHCP leases; absent = those of the system. */
+  vfkit?: string
+  leases?: string
   log: Log
   clock?: Clock
 }
@@ -58,7 +63,8 @@ export interface RunningAgent {
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const { stateDir, log, clock = systemClock, caps = {} } = options
   const layout = agentLayout(stateDir)
-  const processes = linuxProcesses()
+  const { platform = process.platform, arch = process.arch, vfkit, leases } = options
+  const processes = hostProcesses(platform)
   const undo: (() => unknown)[] = []
   const close = once(async () => {
     for (const step of undo.toReversed()) await step()
@@ -70,7 +76,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const identity = await Identity.load(layout.identity, clock.now)
     const looking = new AbortController()
     undo.push(() => looking.abort())
-    const facts = new HostLooker({ stateDir, qemu: hypervisorProgram, caps, signal: looking.signal })
+    const programs = hypervisorFacts(platform, vfkit)
+    const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
     const images = await ImageCache.open(layout.images, { fetch, clock })
     undo.push(() => images.close())
     const [records, desired] = [fileRecords(layout), fileDesired(layout.desired)]
@@ -85,12 +92,12 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
     undo.push(() => hub.close())
     const acceleration = async () => (await facts.acceleration()).kind
-    const parts = { run, detach, processes, clock, log, serial: hub, acceleration }
-    const backend = makeBackend(process.platform, process.arch, options.backend ?? '', parts)
+    const parts = { run, detach, processes, clock, log, serial: hub, acceleration, vfkit, leases }
+    const backend = makeBackend(platform, arch, options.backend ?? '', parts)
     undo.push(() => backend.close())
     const capacity = await watchCapacity(facts, log)
     undo.push(capacity.stop)
-    const guestNetwork = new GuestNetwork({ platform: process.platform, flag: options.bridgeCidr ?? '', identity, log })
+    const guestNetwork = new GuestNetwork({ platform, flag: options.bridgeCidr ?? '', identity, log })
     await guestNetwork.resolve()
     const uptimeMs = () => processes.uptimeMs()
     const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { guestCidrProblem } from '../ipc/base/cidr.ts'
 import { Fault } from '../ipc/faults.ts'
@@ -18,7 +18,7 @@ export interface ServeFlags {
   socket: string
   /** '' = the platform's own. */
   backend: string
-  /** Path or name of vfkit; macOS only. */
+  /** Path or name of vfkit, macOS only; '' = the one on PATH. */
   vfkit: string
   hostNetwork: HostNetwork[]
   /** Network of the guests where none is settled yet; '' = whatever the control plane suggests. */
@@ -38,7 +38,7 @@ export function addServeFlags(
     .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
     .option('--socket <path>', 'unix socket to listen on', places.socket)
     .option('--backend <name>', 'hypervisor backend', '')
-    .option('--vfkit <program>', 'path or name of vfkit (macOS)', 'vfkit')
+    .option('--vfkit <program>', 'path or name of vfkit (macOS)', program, '')
     .option(
       '--host-network <NAME=BRIDGE>',
       "offer VMs this host's bridge as a network of that name; may be repeated (Linux)",
@@ -95,3 +95,6 @@ function count(text: string): number {
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('use a whole number of at least 1')
   return value
 }
+
+/** A path as absolute, since programs are started elsewhere; a bare name as it is. */
+const program = (text: string): string => (text.includes('/') ? resolve(text) : text)

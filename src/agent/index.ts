@@ -71,6 +71,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     socketPath: resolve(flags.socket),
     ...socketAccess(login),
     backend: flags.backend,
+    ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
     bridgeCidr: flags.bridgeCidr,
     hostNetworks: flags.hostNetwork.map(({ name }) => name),
     caps: capsOf(flags),

@@ -31,7 +31,7 @@ export class ExitWatch {
   /** Looks at this one now; resolves once its end, if it came, was told. */
   async check(vmId: string): Promise<void> {
     const identity = this.#watched.get(vmId)
-    if (!identity || this.#processes.alive(identity)) return
+    if (!identity || this.#mayLive(identity)) return
     this.#watched.delete(vmId)
     if (this.#watched.size === 0) this.close()
     await this.#ended(vmId).catch(() => {})
@@ -42,6 +42,15 @@ export class ExitWatch {
   close(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  /** A look that fails says nothing; the next one may. */
+  #mayLive(identity: ProcessIdentity): boolean {
+    try {
+      return this.#processes.alive(identity)
+    } catch {
+      return true
+    }
   }
 
   async #look(): Promise<void> {

@@ -7,7 +7,7 @@ import { ensureDir, removeTree, writeDurable } from '../os/files.ts'
 
 /** Which acceleration really ran a guest; empty = none did. `detail` is one sentence, empty when there is nothing to say. */
 export interface Acceleration {
-  kind: 'kvm' | 'tcg' | ''
+  kind: 'kvm' | 'tcg' | 'vz' | ''
   detail: string
 }
 

@@ -5,7 +5,7 @@ import { type Capacity, CapacitySchema, type HostFacts, HostFactsSchema } from '
 import { GiB, MiB } from '../../ipc/units.ts'
 import { readInstall } from '../install/install-record.ts'
 import { type Run, run as runProgram } from '../os/exec.ts'
-import { type Acceleration, probeAcceleration } from './acceleration-probe.ts'
+import { type Acceleration, type ProbeSources, probeAcceleration } from './acceleration-probe.ts'
 import { archName, detectInit, diskSpace, findProgram, qemuVersion, readOsName } from './system.ts'
 
 /** Lower bounds a person gave on the command line; absent = the whole machine. */
@@ -17,15 +17,17 @@ export interface CapacityCaps {
 
 export interface HostLookerOptions {
   stateDir: string
-  /** Program name of the hypervisor, as the backend runs it. */
-  qemu: string
+  /** Program of the hypervisor, as the backend runs it. */
+  hypervisor: string
+  /** Programs without which no VM can be made, beside the hypervisor itself. */
+  needed: readonly string[]
+  /** Finds out what guests run on; absent = by running one under QEMU. Never rejects. */
+  probe?: ((sources: ProbeSources) => Promise<Acceleration>) | undefined
+  platform?: NodeJS.Platform
   caps?: CapacityCaps
   run?: Run
   signal?: AbortSignal
 }
-
-/** Programs without which no VM can be made, beside the hypervisor itself. */
-const NEEDED = ['qemu-img']
 
 /** Looks at this host. The probe runs once, at the first question that needs it; the rest is fresh each time. */
 export class HostLooker {
@@ -59,11 +61,11 @@ export class HostLooker {
   }
 
   async #runProbe(): Promise<Acceleration> {
-    const { stateDir, qemu, signal } = this.#options
+    const { stateDir, hypervisor, probe = probeAcceleration, signal } = this.#options
     try {
       const dir = join(stateDir, 'probe')
-      const sources = { run: this.#run, qemu, arch: process.arch, dir, ...(signal ? { signal } : {}) }
-      this.#found = await probeAcceleration(sources)
+      const sources = { run: this.#run, qemu: hypervisor, arch: process.arch, dir, ...(signal ? { signal } : {}) }
+      this.#found = await probe(sources)
       return this.#found
     } finally {
       this.#probe = undefined
@@ -71,21 +73,21 @@ export class HostLooker {
   }
 
   async #look(): Promise<HostFacts> {
-    const { stateDir, qemu } = this.#options
+    const { stateDir, hypervisor, needed, platform = process.platform } = this.#options
     const pending = this.#probe !== undefined
     const accel = this.#found
     const [osName, disk, vmm, missing, install] = await Promise.all([
-      readOsName(),
+      readOsName(platform),
       diskSpace(stateDir),
-      qemuVersion(qemu, this.#run),
-      missingPrograms([qemu, ...NEEDED]),
+      qemuVersion(hypervisor, this.#run),
+      missingPrograms([hypervisor, ...needed]),
       readInstall(stateDir),
     ])
     const cpus = os.cpus()
     return create(HostFactsSchema, {
       hostname: os.hostname(),
       os: osName,
-      platform: process.platform,
+      platform,
       arch: archName(process.arch),
       kernel: os.release(),
       init: detectInit(),

@@ -17,8 +17,9 @@ export function osName(release: string): string {
   return values.get('PRETTY_NAME') ?? [values.get('ID'), values.get('VERSION_ID')].filter(Boolean).join(' ')
 }
 
-/** Of this host; empty when os-release says nothing. */
-export async function readOsName(): Promise<string> {
+/** Of this host; empty when os-release says nothing. macOS tells only its kernel without a program to ask. */
+export async function readOsName(platform: NodeJS.Platform = process.platform): Promise<string> {
+  if (platform === 'darwin') return `macOS, Darwin ${os.release()}`
   for (const file of ['/etc/os-release', '/usr/lib/os-release']) {
     const text = await readFile(file, 'utf8').catch(() => '')
     if (text !== '') return osName(text)
@@ -36,8 +37,12 @@ export function detectInit(exists: (path: string) => boolean = existsSync): Init
   return exists('/run/openrc') ? 'openrc' : 'none'
 }
 
-/** Absolute path of a program on PATH and in the places root logins forget; undefined when it is not installed. */
+/**
+ * Absolute path of a program on PATH and in the places root logins forget, or itself when it is named by a path;
+ * undefined when it is not installed.
+ */
 export async function findProgram(name: string, path = process.env['PATH'] ?? ''): Promise<string | undefined> {
+  if (name.includes('/')) return existsSync(name) ? name : undefined
   for (const dir of new Set([...path.split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin'])) {
     if (dir === '') continue
     const file = join(dir, name)

@@ -12,7 +12,7 @@ const PLATFORMS = ['linux', 'darwin'] as const
 
 describe("the agent's flags", () => {
   it.each(PLATFORMS)('have defaults on %s', (platform) => {
-    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: 'vfkit', hostNetwork: [], bridgeCidr: '' })
+    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: '', hostNetwork: [], bridgeCidr: '' })
     expect(capsOf(parse(platform))).toEqual({})
   })
 
@@ -21,6 +21,11 @@ describe("the agent's flags", () => {
     const flags = parse(platform, ...args, '--max-vcpus', '4', '--max-mem-mb', '1024', '--max-disk-gb', '9')
     expect(flags).toMatchObject({ stateDir: '/s', socket: '/a.sock', backend: 'x', vfkit: '/opt/vfkit' })
     expect(capsOf(flags)).toEqual({ vcpus: 4, memMb: 1024, diskGb: 9 })
+  })
+
+  it('take a path of vfkit from here, and its name as it is', () => {
+    expect(parse('darwin', '--vfkit', './vfkit').vfkit).toBe(`${process.cwd()}/vfkit`)
+    expect(parse('darwin', '--vfkit', 'vfkit-dev').vfkit).toBe('vfkit-dev')
   })
 
   it.each(['0', '-1', '1.5', 'many', ''])('take %j for no number', (text) => {

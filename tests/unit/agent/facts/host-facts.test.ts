@@ -22,7 +22,8 @@ function looker() {
   const probe = Promise.withResolvers<RunResult>()
   const facts = new HostLooker({
     stateDir,
-    qemu: 'qemu-of-a-test',
+    needed: ['qemu-img'],
+    hypervisor: 'qemu-of-a-test',
     run: async (_point, _program, args) =>
       args[0] === '--version' ? result({ stdout: 'QEMU emulator version 7.2\n' }) : probe.promise,
   })
