@@ -3,9 +3,11 @@ import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import { printable } from '../../ipc/fault-text.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
-import type { GetStatusResponse, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import type { GetStatusResponse, HostFacts, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { GiB, LIMITS, MiB } from '../../ipc/units.ts'
 import { connectUnix } from '../os/unix-socket.ts'
+
+import { metricsJson } from './metrics-json.ts'
 import { describeSocketError, type SocketProblem, socketProblem } from './socket-problem.ts'
 
 export type AgentStatus = { running: true; status: GetStatusResponse } | { running: false; reason: SocketProblem }
@@ -56,7 +58,11 @@ export function statusJson(socketPath: string, answer: AgentStatus): Record<stri
     vms: status.vms,
     vms_running: status.vmsRunning,
     attached: status.attached,
+    guest_cidr: status.guestCidr,
+    host_uplink_addr: status.hostUplinkAddr,
     ...(status.facts ? { facts: factsJson(status.facts) } : {}),
+    ...(status.metrics ? { metrics: metricsJson(status.metrics) } : {}),
+    vm_metrics: Object.fromEntries(Object.entries(status.vmMetrics).map(([id, vm]) => [id, metricsJson(vm)])),
   }
 }
 
@@ -98,6 +104,8 @@ export function statusText(socketPath: string, answer: AgentStatus): string {
     ['Epoch', String(status.lastSeenEpoch)],
   ]
   if (facts) rows.push(...factRows(facts))
+  const use = wordsOfUse(status.metrics)
+  if (use !== '') rows.push(['In use', use])
   return rows.map(([label, value]) => `${label.padEnd(9)} ${printable(value)}`).join('\n')
 }
 
@@ -112,6 +120,19 @@ function factRows(facts: HostFacts): [string, string][] {
   if (facts.accelerationDetail !== '') rows.push(['', facts.accelerationDetail])
   if (facts.missing.length > 0) rows.push(['Missing', facts.missing.join(', ')])
   return rows
+}
+
+function wordsOfUse(metrics: HostMetrics | undefined): string {
+  const { cpuBusyPermille, memTotalBytes, memAvailableBytes, load1 } = metrics ?? {}
+  return [
+    cpuBusyPermille === undefined ? '' : `${Math.round(cpuBusyPermille / 10)} % CPU`,
+    memTotalBytes === undefined || memAvailableBytes === undefined
+      ? ''
+      : `${gib(memTotalBytes - memAvailableBytes)} memory`,
+    load1 === undefined ? '' : `load ${load1.toFixed(2)}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
 
 const gib = (bytes: bigint): string =>

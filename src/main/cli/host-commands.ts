@@ -10,6 +10,7 @@ import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { takeOverCommand } from './host-takeover-command.ts'
+import { hostUse } from './metrics-words.ts'
 import { reference, sshTarget } from './options.ts'
 import { invalid, reasonLine } from './outcome.ts'
 import { stdinLines } from './prompts.ts'
@@ -168,6 +169,9 @@ const hostSheet = (h: Host): string =>
     ['system', [h.os, h.arch].filter(Boolean).join(' ')],
     ['capacity', capacity(h.capacity)],
     ['allocated', capacity(h.allocated)],
+    ['in use', hostUse(h.metrics)],
+    ['uplink', h.uplinkAddress],
+    ['guest network', h.guestCidr],
     ['VMs', h.vms],
     ['host key', h.hostKeyFingerprint],
     ['carrier', h.carrier],

@@ -56,7 +56,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     ...(asOf ? { asOf: timestampFromDate(asOf) } : {}),
     ...(row.deletedAt ? { deletedAt: timestampFromDate(row.deletedAt) } : {}),
     ...(destroyAt ? { quarantineEndsAt: destroyAt } : {}),
-    ...(quarantined ? { power: 'stopped' } : {}),
+    ...(quarantined ? { power: 'stopped', ...metricsOf(quarantined.metrics) } : {}),
     ...(row.injectedKey ? { injectedKey: row.injectedKey } : {}),
     ...(row.trustedCas ? { trustedCas: { publicKeys: row.trustedCas } } : {}),
     ...liveFields(seen),

@@ -61,6 +61,35 @@ describe('what an agent says of itself', () => {
     })
   })
 
+  it('has what is measured of host and VMs, and no number for what is not', () => {
+    const metrics = {
+      load1: 0,
+      memTotalBytes: 8n * 1024n ** 3n,
+      memAvailableBytes: 6n * 1024n ** 3n,
+      cpuBusyPermille: 94,
+    }
+    const measured = create(GetStatusResponseSchema, {
+      ...{ guestCidr: '10.77.1.0/24', hostUplinkAddr: '192.0.2.9', metrics },
+      vmMetrics: { ['a'.repeat(32)]: { cpuTimeMs: 0n, rssBytes: 5n } },
+    })
+    expect(statusJson('/s', { running: true, status: measured })).toMatchObject({
+      guest_cidr: '10.77.1.0/24',
+      host_uplink_addr: '192.0.2.9',
+      vm_metrics: { ['a'.repeat(32)]: { cpu_time_ms: 0, rss_bytes: 5 } },
+    })
+    expect(statusJson('/s', { running: true, status: measured })['metrics']).toEqual({
+      load1: 0,
+      mem_total_bytes: 8589934592,
+      mem_available_bytes: 6442450944,
+      cpu_busy_permille: 94,
+    })
+    expect(statusText('/s', { running: true, status: measured })).toContain(
+      'In use    9 % CPU, 2.0 GiB memory, load 0.00',
+    )
+    expect(statusJson('/s', { running: true, status })).not.toHaveProperty('metrics')
+    expect(statusText('/s', { running: true, status })).not.toContain('In use')
+  })
+
   it('is a few lines for people, without what a terminal would obey', () => {
     const text = statusText('/s', { running: true, status })
     expect(text).toContain('VMs       3, 2 running')

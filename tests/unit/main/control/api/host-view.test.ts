@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { Fault } from '../../../../../src/ipc/faults.ts'
 import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
-import { NewerDataSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
+import { HostMetricsSchema, NewerDataSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { TIMES } from '../../../../../src/ipc/units.ts'
 import { hostView, NOTHING_ALLOCATED } from '../../../../../src/main/control/api/host-view.ts'
 import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-connection.ts'
@@ -66,6 +66,12 @@ describe('host view', () => {
       undefined,
       undefined,
     ])
+  })
+
+  it('what is in use is what the last report measured, zeros and gaps as they were', () => {
+    const metrics = { load1: 0, cpuBusyPermille: 0, memTotalBytes: 2n ** 60n, agentFds: 31 }
+    expect(view(row(), connected({ metrics })).metrics).toEqual(create(HostMetricsSchema, metrics))
+    expect(view(row(), connected({})).metrics).toBeUndefined()
   })
 
   it('a host that is away shows what is stored of it, and why it is away', () => {

@@ -75,6 +75,9 @@ describe('VM view', () => {
     const told = (change: object) => view(vm, answering({ vms: [{ vmId: vm.id, ...change }] })).metrics
     expect(told({ metrics })).toEqual(create(VmMetricsSchema, metrics))
     expect([told({}), view(vm, away).metrics]).toEqual([undefined, undefined])
+    const deleted = row({ deletedAt: new Date(0) })
+    const inQuarantine = answering({ quarantined: [{ vmId: deleted.id, metrics: { diskUsedBytes: 7n } }] })
+    expect(view(deleted, inQuarantine).metrics).toEqual(create(VmMetricsSchema, { diskUsedBytes: 7n }))
   })
 
   it('a power the agent does not know is absent, not stopped', () => {
