@@ -7,6 +7,7 @@ import { asFault } from '../ipc/faults.ts'
 import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { addServeFlags, capsOf, requireBridges, type ServeFlags } from './flags.ts'
+import { addHostCommands } from './host-commands.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { armFailpoints } from './os/arm-failpoints.ts'
@@ -59,6 +60,7 @@ program
   })
 
 addInstallCommands(program)
+addHostCommands(program, places)
 
 async function serve(flags: ServeFlags): Promise<void> {
   // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.

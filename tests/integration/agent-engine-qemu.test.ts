@@ -11,6 +11,8 @@ import { detach, run } from '../../src/agent/os/exec.ts'
 import { linuxProcesses } from '../../src/agent/os/process.ts'
 import { agentLayout, type VmLayout } from '../../src/agent/records/layout.ts'
 import { writeSeed } from '../../src/agent/seed/seed.ts'
+import { compareCommands } from '../../src/agent/show-command/compare-commands.ts'
+import { procArgv } from '../../src/agent/show-command/show-command.ts'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
 import { VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
@@ -132,6 +134,15 @@ describe('QEMU in trouble', () => {
       params: { machine: 'pc-q35-1.0' },
     })
     expect(await backend.running(vm)).toBeUndefined()
+  })
+
+  it('the command line that is shown is the one that runs', async () => {
+    await boot()
+    const image: BootImage = { kind: 'disk', file: join(stateDir, 'image'), format: 'raw', virtualBytes: 512 }
+    const shown = await backend.command({ vm, spec, image, machine: '' }, live())
+    const runs = await procArgv(await pid())
+    expect(runs).toEqual(shown.flatMap(({ args }) => args))
+    expect(compareCommands(runs!, shown).filter(({ where }) => where !== 'both')).toEqual([])
   })
 
   it('a process told to end by a signal is kept with that reason, and is no power-off of the guest', async () => {

@@ -51,16 +51,26 @@ export async function findProcess(
   now: () => number,
   unnotedPid: () => Promise<number | undefined> = () => pidfilePid(vm.pidfile),
 ): Promise<VmmProcess | undefined> {
+  const seen = await peekProcess(vm, processes, now, unnotedPid)
+  if (seen && !seen.noted) await noteProcess(vm, seen.process)
+  return seen?.process
+}
+
+/** As findProcess, for who only looks: writes nothing. `noted` = it is found again without its pidfile. */
+export async function peekProcess(
+  vm: VmmFiles,
+  processes: Processes,
+  now: () => number,
+  unnotedPid: () => Promise<number | undefined> = () => pidfilePid(vm.pidfile),
+): Promise<{ process: VmmProcess; noted: boolean } | undefined> {
   const noted = await readNote(vm)
-  if (noted && processes.alive(noted.identity)) return noted
+  if (noted && processes.alive(noted.identity)) return { process: noted, noted: true }
   // An agent that died between the spawn and the note leaves only what the process itself says its pid is.
   const pid = (await unnotedPid()) ?? Number.NaN
   const identity = processes.identify(pid)
   if (!identity || processes.cwd(pid) !== (await realpath(vm.dir).catch(() => undefined))) return undefined
   const startedAt = new Date(now() - processes.ageMs(identity))
-  const found = { identity, startedAt, acceleration: '', machine: noted?.machine ?? '' }
-  await noteProcess(vm, found)
-  return found
+  return { process: { identity, startedAt, acceleration: '', machine: noted?.machine ?? '' }, noted: false }
 }
 
 async function pidfilePid(path: string): Promise<number | undefined> {

@@ -75,10 +75,15 @@ async function start(paths: Paths): Promise<{ pid: number; socket: string }> {
 }
 
 /** The JSON document or the text on stdout; a failure as one sentence on stderr, exit code 1. */
-async function answer<T>({ json = false }: Json, work: () => Promise<T>, text: (value: T) => string): Promise<void> {
+export async function answer<T>(
+  { json = false }: Json,
+  work: () => Promise<T>,
+  text: (value: T) => string,
+  document: (value: T) => unknown = (value) => value,
+): Promise<void> {
   try {
     const value = await work()
-    process.stdout.write(`${json ? JSON.stringify(value) : text(value)}\n`)
+    process.stdout.write(`${json ? JSON.stringify(document(value)) : text(value)}\n`)
   } catch (error) {
     const fault = asFault(error)
     const { host: _, ...params } = fault.params
