@@ -87,13 +87,16 @@ export const rules = {
     sudoPassword: z.string().max(1024),
     passphrase: z.string().max(1024),
   }),
-  addImage: z.object({
-    name,
-    url,
-    sha256,
-    arch: z.enum(['x86_64', 'aarch64'], 'x86_64 or aarch64'),
-    kind: z.enum(['disk', 'kernel'], 'disk or kernel'),
-  }),
+  addImage: z
+    .object({
+      name,
+      url,
+      sha256,
+      arch: z.enum(['x86_64', 'aarch64'], 'x86_64 or aarch64'),
+      kind: z.enum(['disk', 'kernel'], 'disk or kernel'),
+      format: z.enum(['', 'qcow2', 'raw'], 'qcow2 or raw').default(''),
+    })
+    .refine((r) => r.kind === 'disk' || r.format === '', { path: ['format'], error: 'only a disk has a format' }),
   vmRef: z.object({ vm: nameOrId }),
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),

@@ -17,6 +17,9 @@ import {
 import { type AddHostRequest, type Host, HostSchema, HostService } from '../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import {
   type AddImageRequest,
+  type CollectImagesRequest,
+  type CollectImagesResponse,
+  CollectImagesResponseSchema,
   type Image,
   ImageSchema,
   ImageService,
@@ -39,6 +42,8 @@ export class FakeFleetServer {
   readonly created: CreateVmRequest[] = []
   readonly added: AddHostRequest[] = []
   readonly addedImages: AddImageRequest[] = []
+  readonly collections: CollectImagesRequest[] = []
+  collection: CollectImagesResponse = create(CollectImagesResponseSchema)
   readonly answers: AnswerTaskRequest[] = []
   readonly cancelled: string[] = []
   readonly audits: ListAuditRequest[] = []
@@ -201,6 +206,10 @@ export class FakeFleetServer {
       },
     })
     router.service(ImageService, {
+      collectImages: (request) => {
+        this.collections.push(request)
+        return this.collection
+      },
       listImages: () => ({ images: [...this.images.values()] }),
       addImage: (request) => {
         this.addedImages.push(request)

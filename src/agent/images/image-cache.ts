@@ -6,7 +6,7 @@ import type { OnProgress } from './download.ts'
 import type { CacheItem } from './gc-plan.ts'
 import type { Fetch } from './http-get.ts'
 import { ImageDownloads } from './image-downloads.ts'
-import { type DiskFormat, diskFormat, HEAD_BYTES, TAIL_BYTES } from './image-format.ts'
+import { type DiskFormat, diskFormat, HEAD_BYTES, refuse, TAIL_BYTES } from './image-format.ts'
 import { type ImagePut, ImagePuts } from './image-puts.ts'
 import { ImageStore } from './image-store.ts'
 import { type KernelImage, unpackKernelImage } from './kernel-image.ts'
@@ -69,16 +69,18 @@ export class ImageCache {
 
   /**
    * What a VM boots from. Raises `image/not-found` when it is not here and `image/format` (permanent) when it is no
-   * image of that kind; kind '' is "disk".
+   * image of that kind, or a disk of another format than declared; kind '' is "disk", format '' is what it is.
    */
-  async bootImage(sha256: string, kind: string): Promise<BootImage> {
+  async bootImage(sha256: string, kind: string, format = ''): Promise<BootImage> {
     if (!this.stat(sha256).complete)
       throw new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` })
     this.#given.set(sha256, this.givenOut(sha256) + 1)
     try {
       if (kind === 'kernel') return await this.#unpack(sha256)
-      if (kind !== '' && kind !== 'disk') throw new Fault('image/format', 'permanent', { detail: `kind "${kind}"` })
-      return await this.#disk(sha256)
+      if (kind !== '' && kind !== 'disk') throw new Fault('image/format', 'permanent', { detail: `kind "${kind.slice(0, 20)}"` })
+      const disk = await this.#disk(sha256)
+      if (format !== '' && format !== disk.format) refuse(`it is ${disk.format}, not ${format} as declared`, AS_IT_IS)
+      return disk
     } catch (error) {
       if (isAbsent(error)) {
         this.#store.lost(sha256)
@@ -180,4 +182,5 @@ export class ImageCache {
   }
 }
 
+const AS_IT_IS = 'Add it again with the format it has.'
 const short = (sha256: string) => sha256.slice(0, 12)

@@ -5,6 +5,8 @@ import { isDiskFull } from './files.ts'
 
 /** Kept free by everything that fills the state directory's filesystem, for records, logs and what guests write. */
 export const RESERVE_BYTES = 256 * MiB
+/** What a new VM takes at once: an empty overlay, its seed, its records and logs. */
+export const VM_FILES_BYTES = 4 * MiB
 
 /** Room on one filesystem, bytes; `free` is what an ordinary writer may still use. */
 export interface DiskSpace {

@@ -3,6 +3,7 @@ import { asFault, Fault } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { UNDER_WAY } from '../../ipc/lifecycle.ts'
 import type { RunningVm } from '../backends/backend.ts'
+import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
@@ -36,7 +37,7 @@ export async function bootVm(
     requireRoom(deps, spec)
     if (because !== 'exited')
       pass.publish(rowResult(current, { power: 'stopped', phase: 'ready', detail: UNDER_WAY.booting }))
-    const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
+    const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     const running = await deps.backend.boot({ vm, spec, image, machine: current.machine }, pass.signal)
     current = await withAddresses(deps, vm, booted(current, running.machine, bootTime(deps)))
     await deps.records.save(current)
@@ -189,7 +190,7 @@ function exitedRow(record: VmRecord, delayMs: number): VmResult {
 
 /** Existing VMs have no budget: the error is kept and shown, and every tick tries again. Cancelled is no error. */
 export async function failConverge(deps: PassDeps, vm: VmLayout, record: VmRecord, error: unknown): Promise<VmResult> {
-  const fault = asFault(error)
+  const fault = asFault(await namedIfFull(error, deps.layout.stateDir, VM_FILES_BYTES))
   const running = await deps.backend.running(vm).catch(() => undefined)
   const power = running ? 'running' : 'stopped'
   if (fault.disposition === 'cancelled') return rowResult(record, { power, phase: 'ready', running })

@@ -3,6 +3,7 @@ import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { isName } from '../../ipc/names.ts'
 import type { BootImage } from '../images/image-cache.ts'
 import { macOf } from '../network/mac.ts'
+import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { downloadDetail } from './download-detail.ts'
@@ -73,7 +74,7 @@ async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<
   try {
     say('downloading image')
     if (spec.imageUrl !== '') await download(deps, spec, say, pass.signal)
-    const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind)
+    const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     say('preparing root disk')
     await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
     say('building seed')
@@ -202,10 +203,13 @@ function refused(record: VmRecord, detail: string): VmResult {
   })
 }
 
-async function failCreate(deps: PassDeps, record: VmRecord, error: unknown, signal: AbortSignal): Promise<VmResult> {
+async function failCreate(deps: PassDeps, record: VmRecord, why: unknown, signal: AbortSignal): Promise<VmResult> {
+  const error = await namedIfFull(why, deps.layout.stateDir, VM_FILES_BYTES)
   // Under an aborted pass the failure says nothing about the VM. This beats permanence, which will show again.
   const fault = signal.aborted ? asFault(signal.reason) : asFault(error)
-  const createAttempts = signal.aborted
+  // A full disk is a wait: room comes when others make it.
+  const isWait = signal.aborted || fault.code === 'host/disk-full'
+  const createAttempts = isWait
     ? record.createAttempts - 1
     : isPermanent(error)
       ? MAX_CREATE_ATTEMPTS

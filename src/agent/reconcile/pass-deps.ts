@@ -16,7 +16,7 @@ import type { QuotaLedger } from './quota.ts'
 export interface Images {
   stat(sha256: string): { haveBytes: number; complete: boolean }
   fetch(url: string, sha256: string, progress: OnProgress, signal: AbortSignal): Promise<void>
-  bootImage(sha256: string, kind: string): Promise<BootImage>
+  bootImage(sha256: string, kind: string, format: string): Promise<BootImage>
 }
 
 /** The seed medium and the guest's host key. */

@@ -4,6 +4,7 @@ import { type Image, ImageSchema, ListImagesResponseSchema } from '../../ipc/gen
 import { check } from '../../ipc/rules.ts'
 import type { Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { imageGcCommand } from './image-gc-command.ts'
 import { reference } from './options.ts'
 import { sheet, table } from './table.ts'
 
@@ -14,6 +15,7 @@ interface AddOptions {
   sha256: string
   arch: string
   kind: string
+  format?: string
   default?: boolean
   ifAbsent?: boolean
 }
@@ -46,12 +48,13 @@ export function imageCommands(root: Command, run: Runner): void {
       .requiredOption('--sha256 <hex>', 'digest of its bytes')
       .option('--arch <arch>', 'x86_64 or aarch64', 'x86_64')
       .option('--kind <kind>', 'disk or kernel', 'disk')
+      .option('--format <format>', 'qcow2 or raw: refused unless its content is that')
       .option('--default', 'take it for VMs that name no image')
       .option('--if-absent', 'be content when an image of this name is there'),
     async (context, name: string, options: AddOptions) => {
       context.deadline()
       const { url, sha256, arch, kind } = options
-      const checked = check('addImage', { name, url, sha256, arch, kind })
+      const checked = check('addImage', { name, url, sha256, arch, kind, format: options.format ?? '' })
       const request = { ...checked, makeDefault: options.default ?? false, ifAbsent: options.ifAbsent ?? false }
       const answer = await (await context.fleet()).images.addImage(request, { signal: context.signal })
       if (answer.image) await context.answer(ImageSchema, answer.image, () => imageSheet(answer.image!))
@@ -68,6 +71,7 @@ export function imageCommands(root: Command, run: Runner): void {
     if (!built) throw new Fault('image/not-found', 'permanent', { image: subject })
     await context.answer(ImageSchema, built, () => imageSheet(built))
   })
+  imageGcCommand(image, run)
   run(image.command('remove <name>').description('take an unused image out'), async (context, name: string) => {
     context.deadline()
     await (await context.fleet()).images.removeImage({ image: reference('image', name) }, { signal: context.signal })
@@ -81,6 +85,7 @@ const imageSheet = (i: Image): string =>
     ['name', i.name],
     ['id', i.id],
     ['kind', i.kind],
+    ['format', i.format],
     ['arch', i.arch],
     ['sha256', i.sha256],
     ['size', i.sizeBytes === undefined ? '' : `${i.sizeBytes} bytes`],

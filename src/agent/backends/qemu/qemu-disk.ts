@@ -1,8 +1,10 @@
+import { dirname } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
+import { namedIfFull, requireRoom, VM_FILES_BYTES } from '../../os/disk-space.ts'
 import type { Run } from '../../os/exec.ts'
-import { isAbsent, isDiskFull, publishFile, removeTree, tempBeside } from '../../os/files.ts'
+import { isAbsent, publishFile, removeTree, tempBeside } from '../../os/files.ts'
 
 const QEMU_IMG_MS = 60_000
 
@@ -25,6 +27,7 @@ export async function createDisk(
       needed: `${(image.virtualBytes / GiB).toFixed(1)} GiB`,
       disk: `${diskGb} GiB`,
     })
+  await requireRoom(dirname(path), VM_FILES_BYTES)
   const temp = tempBeside(path)
   try {
     const { code, stderr, timedOut } = await run('disk.create', 'qemu-img', diskArgv(image, temp, diskGb), {
@@ -32,13 +35,13 @@ export async function createDisk(
       timeoutMs: QEMU_IMG_MS,
     })
     if (timedOut) throw new Fault('vmm/failed', 'transient', { detail: 'qemu-img did not end' })
+    if (code !== 0 && /No space left on device/.test(stderr)) throw new Fault('host/disk-full', 'transient')
     if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: stderr.trim().slice(0, 300) })
     await publishFile('disk.publish', temp, path)
   } catch (error) {
     await removeTree('disk.discard', temp)
     if (isAbsent(error))
       throw new Fault('vmm/missing', 'permanent', { detail: 'qemu-img is not installed' }, { cause: error })
-    if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
-    throw error
+    throw await namedIfFull(error, dirname(path), VM_FILES_BYTES)
   }
 }

@@ -9,6 +9,7 @@ export function imageView(row: ImageRow, usedBy: number, cachedOn: string[]): Im
     id: row.id,
     name: row.name,
     kind: row.kind,
+    format: row.format,
     arch: row.arch,
     url: row.url,
     sha256: row.sha256,

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { faultToMessage, fromConnectError } from '../../../ipc/fault-wire.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CollectedImage, CollectImagesResponse, KeptImage } from '../../../ipc/gen/eitri/agent/v1/image_pb.js'
@@ -30,10 +31,16 @@ export async function collectOn(
     const answer = await client.collectImages(request, { signal, timeoutMs: COLLECT_TIMEOUT_MS })
     return create(HostCollectionSchema, { ...said, ...collectionOf(answer, deps) })
   } catch (error) {
-    const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
-    const fault = new Fault(code, disposition, { ...params, host: host.name })
+    const fault = faultOf(error, host.name)
     return create(HostCollectionSchema, { ...said, fault: faultToMessage(fault) })
   }
+}
+
+function faultOf(error: unknown, host: string): Fault {
+  if (error instanceof ConnectError && error.code === Code.Unimplemented)
+    return new Fault('agent/version-skew', 'permanent', { host })
+  const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
+  return new Fault(code, disposition, { ...params, host })
 }
 
 function collectionOf({ removed, kept, freeBytes, lowBytes, unknown }: CollectImagesResponse, deps: CollectionDeps) {

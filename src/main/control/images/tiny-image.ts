@@ -54,6 +54,7 @@ const tinyRow = (id: string, { sha256, sizeBytes }: { sha256: string; sizeBytes:
   id,
   name: TINY_NAME,
   kind: 'kernel',
+  format: '',
   arch: 'x86_64',
   url: '',
   sha256,

@@ -3,11 +3,14 @@ import { type AuditStore, SYSTEM_TENANT } from './audit-store.ts'
 import { brokeConstraint, type Database, type Row } from './database.ts'
 
 export type ImageArch = 'x86_64' | 'aarch64'
+export type ImageFormat = '' | 'qcow2' | 'raw'
 
 export interface NewImage {
   id: string
   name: string
   kind: 'disk' | 'kernel'
+  /** What a disk image has to be by its content; empty = either. */
+  format: ImageFormat
   arch: ImageArch
   /** Empty = the file is kept in this store. */
   url: string
@@ -30,6 +33,7 @@ interface Raw {
   id: string
   name: string
   kind: 'disk' | 'kernel'
+  format: ImageFormat
   arch: ImageArch
   url: string
   sha256: string
@@ -46,6 +50,7 @@ const fromRaw = (raw: Raw): ImageRow => ({
   id: raw.id,
   name: raw.name,
   kind: raw.kind,
+  format: raw.format,
   arch: raw.arch,
   url: raw.url,
   sha256: raw.sha256,
@@ -102,9 +107,9 @@ export class ImagesStore {
     return this.#db.transaction(() => {
       try {
         this.#db.run(
-          `INSERT INTO images (id, name, kind, arch, url, sha256, size_bytes, default_vcpus, default_mem_mb,
+          `INSERT INTO images (id, name, kind, format, arch, url, sha256, size_bytes, default_vcpus, default_mem_mb,
              default_disk_gb, description, created_at)
-           VALUES ($id, $name, $kind, $arch, $url, $sha256, $sizeBytes, $defaultVcpus, $defaultMemMb,
+           VALUES ($id, $name, $kind, $format, $arch, $url, $sha256, $sizeBytes, $defaultVcpus, $defaultMemMb,
              $defaultDiskGb, $description, $createdAt)`,
           this.#params(image),
         )
@@ -122,7 +127,7 @@ export class ImagesStore {
     return this.#db.transaction(() => {
       this.resolve(image.id)
       this.#db.run(
-        `UPDATE images SET name = $name, kind = $kind, arch = $arch, url = $url, sha256 = $sha256,
+        `UPDATE images SET name = $name, kind = $kind, format = $format, arch = $arch, url = $url, sha256 = $sha256,
            size_bytes = $sizeBytes, default_vcpus = $defaultVcpus, default_mem_mb = $defaultMemMb,
            default_disk_gb = $defaultDiskGb, description = $description, created_at = $createdAt WHERE id = $id`,
         this.#params(image),
@@ -185,11 +190,11 @@ export class ImagesStore {
   }
 
   #params(image: NewImage): Row {
-    const { id, name, kind, arch, url, sha256, sizeBytes, defaultVcpus, defaultMemMb, defaultDiskGb, description } =
-      image
+    const { id, name, kind, format, arch, url, sha256, sizeBytes, description } = image
+    const { defaultVcpus, defaultMemMb, defaultDiskGb } = image
     const createdAt = new Date(this.#now()).toISOString()
     const sizes = { defaultVcpus, defaultMemMb, defaultDiskGb }
-    return { id, name, kind, arch, url, sha256, sizeBytes, ...sizes, description, createdAt }
+    return { id, name, kind, format, arch, url, sha256, sizeBytes, ...sizes, description, createdAt }
   }
 
   #wrote(action: string, image: NewImage): ImageRow {

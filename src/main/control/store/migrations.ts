@@ -144,5 +144,11 @@ CREATE INDEX audit_host ON audit(host_id) WHERE host_id <> '';
 CREATE INDEX audit_at ON audit(at);
 `
 
+/** What a disk image has to be by its content; empty = either. A VM keeps what its image said at create. */
+const IMAGE_FORMAT = `
+ALTER TABLE images ADD COLUMN format TEXT NOT NULL DEFAULT '';
+ALTER TABLE vms ADD COLUMN image_format TEXT NOT NULL DEFAULT '';
+`
+
 /** In order; one entry is never edited after a release, only followed by another. */
-export const MIGRATIONS: readonly string[] = [INITIAL]
+export const MIGRATIONS: readonly string[] = [INITIAL, IMAGE_FORMAT]

@@ -1,4 +1,5 @@
 import type { Row } from './database.ts'
+import type { ImageFormat } from './images-store.ts'
 
 export type DesiredPower = 'running' | 'stopped'
 
@@ -11,6 +12,8 @@ export interface NewVm {
   imageUrl: string
   imageSha256: string
   imageKind: 'disk' | 'kernel'
+  /** What a disk image has to be by its content; empty = either. */
+  imageFormat: ImageFormat
   cloudInit: Uint8Array
   vcpus: number
   /** MiB. */
@@ -74,6 +77,7 @@ export interface RawVm {
   image_url: string
   image_sha256: string
   image_kind: 'disk' | 'kernel'
+  image_format: ImageFormat
   cloud_init: Uint8Array
   vcpus: number
   mem_mb: number
@@ -107,6 +111,7 @@ export const vmOf = (raw: RawVm): VmRow => ({
   imageUrl: raw.image_url,
   imageSha256: raw.image_sha256,
   imageKind: raw.image_kind,
+  imageFormat: raw.image_format,
   cloudInit: raw.cloud_init,
   vcpus: raw.vcpus,
   memMb: raw.mem_mb,

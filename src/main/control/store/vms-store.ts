@@ -167,12 +167,12 @@ export class VmsStore {
   #insert(vm: NewVm): void {
     try {
       this.#db.run(
-        `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, cloud_init, vcpus, mem_mb,
-           disk_gb, power_state, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
+        `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, image_format, cloud_init,
+           vcpus, mem_mb, disk_gb, power_state, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
            created_at)
          VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
-           $imageSha256, $imageKind, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $autostart, $network, $backend,
-           $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
+           $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $autostart, $network,
+           $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
         vmParams(vm, new Date(this.#now()).toISOString()),
       )
     } catch (error) {

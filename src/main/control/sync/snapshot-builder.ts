@@ -17,6 +17,7 @@ export function vmSpecOf(vm: VmRow): VmSpec {
     imageUrl: vm.imageUrl,
     imageSha256: vm.imageSha256,
     imageKind: vm.imageKind,
+    imageFormat: vm.imageFormat,
     cloudInit: vm.cloudInit,
     vcpus: vm.vcpus,
     memMb: vm.memMb,

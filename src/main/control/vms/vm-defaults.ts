@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CreateVmRequest } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type Checked, check, DEFAULT_SIZE } from '../../../ipc/rules.ts'
-import type { ImageRow } from '../store/images-store.ts'
+import type { ImageFormat, ImageRow } from '../store/images-store.ts'
 
 /** A host as the choice sees it. */
 export interface HostCandidate {
@@ -40,6 +40,8 @@ export interface ImageChoice {
   url: string
   sha256: string
   kind: 'disk' | 'kernel'
+  /** Empty = by its content. */
+  format: ImageFormat
   defaults: { vcpus: number; memMb: number; diskGb: number }
 }
 
@@ -58,7 +60,7 @@ export function chooseImage(
 ): ImageChoice {
   if (request.image === '' && (request.imageUrl !== '' || request.imageSha256 !== '')) {
     const { imageUrl: url, imageSha256: sha256 } = request
-    return { url, sha256, kind: 'disk', defaults: NO_OPINION }
+    return { url, sha256, kind: 'disk', format: '', defaults: NO_OPINION }
   }
   const arch = host.arch || 'x86_64'
   const image = request.image === '' ? images.findDefault(arch) : images.resolve(request.image)
@@ -71,6 +73,7 @@ export function chooseImage(
     url: image.url,
     sha256: image.sha256,
     kind: image.kind,
+    format: image.format,
     defaults: { vcpus: image.defaultVcpus, memMb: image.defaultMemMb, diskGb: image.defaultDiskGb },
   }
 }

@@ -239,6 +239,16 @@ describe('the image cache', () => {
     })
   })
 
+  it('gives no disk of another format than was declared', async () => {
+    await push(IMAGE)
+    expect(await cache.bootImage(SHA, 'disk', 'raw')).toMatchObject({ format: 'raw' })
+    await expect(cache.bootImage(SHA, 'disk', 'qcow2')).rejects.toMatchObject({
+      code: 'image/format',
+      disposition: 'permanent',
+      params: { detail: 'it is raw, not qcow2 as declared' },
+    })
+  })
+
   it('an image deleted behind its back is fetched again, not failed for good', async () => {
     await push(IMAGE)
     await rm(join(dir, SHA))

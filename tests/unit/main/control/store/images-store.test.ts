@@ -22,6 +22,15 @@ describe('images store', () => {
     expect(images.list().filter((image) => image.isDefault)).toHaveLength(2)
   })
 
+  it('keeps the format an image was declared to have, and a VM the one its image had then', () => {
+    const { hosts, vms, images } = aStore()
+    const image = images.create(anImage({ format: 'qcow2' }))
+    expect(images.resolve(image.id).format).toBe('qcow2')
+    expect(images.replace({ ...image, format: 'raw' }).format).toBe('raw')
+    const vm = vms.create(aVm(hosts.create(aHost()).id, { imageFormat: 'qcow2' }))
+    expect(vms.find(vm.id)?.imageFormat).toBe('qcow2')
+  })
+
   it('keeps an image while a VM needs it, quarantined ones too', () => {
     const { hosts, vms, images } = aStore()
     const host = hosts.create(aHost())

@@ -72,6 +72,7 @@ describe('snapshot builder', () => {
       restartCount: 3,
       autostart: false,
       imageKind: 'kernel',
+      imageFormat: 'raw',
     })
     expect(vmSpecOf(row)).toMatchObject({
       vmId: row.id,
@@ -79,6 +80,7 @@ describe('snapshot builder', () => {
       imageUrl: '',
       imageSha256: row.imageSha256,
       imageKind: 'kernel',
+      imageFormat: 'raw',
       cloudInit: new Uint8Array([1, 2]),
       vcpus: 1,
       memMb: 512,
