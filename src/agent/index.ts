@@ -12,6 +12,7 @@ import { addInstallCommands } from './install/commands.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { armFailpoints } from './os/arm-failpoints.ts'
 import { logOutput } from './os/log-output.ts'
+import { keepHeapSmall } from './os/small-heap.ts'
 import { agentLayout } from './records/layout.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
@@ -63,6 +64,7 @@ addInstallCommands(program)
 addHostCommands(program, places)
 
 async function serve(flags: ServeFlags): Promise<void> {
+  keepHeapSmall()
   // What the agent and its hypervisors create is for their user alone unless a mode says otherwise.
   process.umask(0o077)
   const stateDir = resolve(flags.stateDir)
@@ -73,8 +75,8 @@ async function serve(flags: ServeFlags): Promise<void> {
     socketPath: resolve(flags.socket),
     ...socketAccess(login),
     backend: flags.backend,
-    ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
     bridgeCidr: flags.bridgeCidr,
+    ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
     hostNetworks: flags.hostNetwork.map(({ name }) => name),
     caps: capsOf(flags),
     log,

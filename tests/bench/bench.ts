@@ -1,13 +1,19 @@
 import { parseArgs } from 'node:util'
 import { ensureBuilt, TARGETS } from '../../scripts/build.ts'
 import { BROWSER_PARTS, ensureParts, TEST_PARTS, VM_PARTS } from '../../scripts/parts.ts'
+import { benchAdopt, benchAgentMemory, benchAppMemory, benchRoundTrip } from './agent.ts'
 import { benchConsole } from './console.ts'
-import { benchCreate } from './create.ts'
+import { benchCreate, benchCreateToVmm } from './create.ts'
 import { type BenchResult, machine } from './measure.ts'
 
 /** What is measured together, by the names people ask for. */
 const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<BenchResult[]> }[] = [
   { names: ['create_to_first_byte', 'create_to_prompt'], run: benchCreate },
+  { names: ['create_to_vmm'], run: benchCreateToVmm },
+  { names: ['adopt_40'], run: benchAdopt },
+  { names: ['rpc_round_trip'], run: benchRoundTrip },
+  { names: ['agent_pss', 'agent_pss_per_vm'], run: benchAgentMemory },
+  { names: ['app_pss'], run: benchAppMemory },
   { names: ['console_throughput'], run: benchConsole },
 ]
 const ALL = GROUPS.flatMap(({ names }) => names)

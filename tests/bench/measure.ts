@@ -10,10 +10,13 @@ export interface BenchResult {
   reference_value: number
   /** value / reference_value */
   ratio: number
-  /** The ratio aimed at, e.g. "<= 1.2". */
+  /** Aimed at: a ratio, e.g. "<= 1.2", or the value itself with its unit, e.g. "<= 400 ms". */
   target: string
   pass: boolean
 }
+
+/** Of the ratio, or of the value itself where only that says enough. */
+export type Target = { atMost: number } | { atLeast: number } | { valueAtMost: number }
 
 const rounded = (n: number) => Math.round(n * 1000) / 1000
 
@@ -21,9 +24,10 @@ export function result(
   name: string,
   unit: string,
   [value, reference]: [value: number, reference: { what: string; value: number }],
-  target: { atMost: number } | { atLeast: number },
+  target: Target,
 ): BenchResult {
   const ratio = value / reference.value
+  const [text, pass] = judged(target, { value, unit, ratio })
   return {
     name,
     value: rounded(value),
@@ -31,9 +35,24 @@ export function result(
     reference: reference.what,
     reference_value: rounded(reference.value),
     ratio: rounded(ratio),
-    target: 'atMost' in target ? `<= ${target.atMost}` : `>= ${target.atLeast}`,
-    pass: 'atMost' in target ? ratio <= target.atMost : ratio >= target.atLeast,
+    target: text,
+    pass,
   }
+}
+
+function judged(
+  target: Target,
+  { value, unit, ratio }: { value: number; unit: string; ratio: number },
+): [string, boolean] {
+  if ('atMost' in target) return [`<= ${target.atMost}`, ratio <= target.atMost]
+  if ('atLeast' in target) return [`>= ${target.atLeast}`, ratio >= target.atLeast]
+  return [`<= ${target.valueAtMost} ${unit}`, value <= target.valueAtMost]
+}
+
+/** The value below which this share of all lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }
 
 export function median(values: readonly number[]): number {

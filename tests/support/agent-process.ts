@@ -20,16 +20,21 @@ export class AgentProcess implements AsyncDisposable {
   readonly dir = mkdtempSync(join(tmpdir(), 'eitri-agent-'))
   readonly stateDir = join(this.dir, 'deep'.repeat(20), 'state')
   readonly socketPath = join(this.dir, 'run', 'agent.sock')
+  readonly #entry: string
   #child: ChildProcess | undefined
   stderr = ''
+
+  /** `built` runs the bundle that hosts get instead of the sources. */
+  constructor({ built = false } = {}) {
+    this.#entry = new URL(built ? '../../dist/agent/agent.cjs' : '../../src/agent/index.ts', import.meta.url).pathname
+  }
 
   get pid(): number {
     return this.#child!.pid!
   }
 
   async start(): Promise<void> {
-    const entry = new URL('../../src/agent/index.ts', import.meta.url).pathname
-    const args = [entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
+    const args = [this.#entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
     this.#child = child
     const started = Promise.withResolvers<void>()
