@@ -9,6 +9,7 @@ import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
 import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
 import type { BootTime } from './quarantine-clock.ts'
+import { haveImage, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import type { VmPlan } from './vm-plan.ts'
 import { complaintPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
@@ -35,8 +36,10 @@ export async function bootVm(
   const { spec } = current
   try {
     requireRoom(deps, spec)
-    if (because !== 'exited')
-      pass.publish(rowResult(current, { power: 'stopped', phase: 'ready', detail: UNDER_WAY.booting }))
+    const stopped = { power: 'stopped', phase: 'ready' } as const
+    if (isAwaited(deps, spec)) return rowResult(current, { ...stopped, detail: WAITING_FOR_IMAGE }, spec.imageSha256)
+    await haveImage(deps, spec, (detail) => pass.publish(rowResult(current, { ...stopped, detail })), pass.signal)
+    if (because !== 'exited') pass.publish(rowResult(current, { ...stopped, detail: UNDER_WAY.booting }))
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     const running = await deps.backend.boot({ vm, spec, image, machine: current.machine }, pass.signal)
     current = await withAddresses(deps, vm, booted(current, running.machine, bootTime(deps)))

@@ -8,6 +8,11 @@ export class CreateSlots {
     this.#limit = limit
   }
 
+  /** How many are taken now. */
+  get inUse(): number {
+    return this.#taken
+  }
+
   /** Resolves with the release, to be called exactly once; rejects with the signal's reason while waiting. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()

@@ -6,16 +6,14 @@ import { macOf } from '../network/mac.ts'
 import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
-import { downloadDetail } from './download-detail.ts'
 import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import { haveImage, type ImageBytes, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import { isKnownPower } from './vm-plan.ts'
 import { isPermanent, type ProgressPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
 /** A create that failed this often waits for a person to change the VM. */
 export const MAX_CREATE_ATTEMPTS = 3
-/** Download progress is published at most this often, ms. */
-const PROGRESS_EVERY_MS = 250
 
 /** The steps people see, in order. */
 export const CREATE_STEPS = [
@@ -28,7 +26,6 @@ export const CREATE_STEPS = [
 type Step = (typeof CREATE_STEPS)[number]
 
 export const WAITING_FOR_CERTIFICATE = 'awaiting host certificate'
-export const WAITING_FOR_IMAGE = 'waiting for the image'
 
 /**
  * One try at making the VM whole. `record` already holds the spec; waits and refusals spend no attempt, a pass that
@@ -56,7 +53,7 @@ export async function createVm(
   try {
     checkSpec(deps, spec)
     await deps.backend.preflight(pass.signal)
-    if (spec.imageUrl === '' && !deps.images.stat(spec.imageSha256).complete) return waitForImage(deps, current)
+    if (isAwaited(deps, spec)) return waitForImage(deps, current)
     await deps.records.save(counted)
     return await build(deps, vm, counted, pass)
   } catch (error) {
@@ -67,13 +64,13 @@ export async function createVm(
 /** From the slot to the proof. The slot is held until the guest runs: it uses the disk at once. */
 async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<VmResult>): Promise<VmResult> {
   const { spec } = record
-  const say = (step: Step, detail: string = step, bytes?: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>) =>
+  const say = (step: Step, detail: string = step, bytes?: ImageBytes) =>
     pass.publish(rowResult(record, { power: 'stopped', phase: 'creating', detail, progress: progressOf(step, bytes) }))
   say('waiting for a create slot on this host')
   const release = await deps.slots.take(pass.signal)
   try {
     say('downloading image')
-    if (spec.imageUrl !== '') await download(deps, spec, say, pass.signal)
+    await haveImage(deps, spec, (detail, bytes) => say('downloading image', detail, bytes), pass.signal)
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     say('preparing root disk')
     await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
@@ -113,22 +110,6 @@ async function finishStopped(deps: PassDeps, record: VmRecord): Promise<VmResult
   const whole = { ...booted(record, record.machine, bootTime(deps)), stopRequested: true }
   await deps.records.save(whole)
   return rowResult(whole, { power: 'stopped', phase: 'ready' })
-}
-
-async function download(
-  deps: PassDeps,
-  spec: VmSpec,
-  say: (step: Step, detail: string, bytes: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  let last = Number.NEGATIVE_INFINITY
-  const progress = (doneBytes: number, totalBytes: number | undefined) => {
-    const now = deps.clock.monotonic()
-    if (now - last < PROGRESS_EVERY_MS) return
-    last = now
-    say('downloading image', downloadDetail(doneBytes, totalBytes), { doneBytes, totalBytes })
-  }
-  await deps.images.fetch(spec.imageUrl, spec.imageSha256, progress, signal)
 }
 
 async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
@@ -226,7 +207,7 @@ async function failCreate(deps: PassDeps, record: VmRecord, why: unknown, signal
   })
 }
 
-function progressOf(step: Step, bytes?: Pick<ProgressPart, 'doneBytes' | 'totalBytes'>): ProgressPart {
+function progressOf(step: Step, bytes?: ImageBytes): ProgressPart {
   return {
     step: CREATE_STEPS.indexOf(step) + 1,
     steps: CREATE_STEPS.length,

@@ -168,7 +168,8 @@ export class Engine {
     if (!this.#counted) await this.#count(ids)
     this.#recorded = new Set(ids)
     this.#unlisted = ''
-    for (const id of new Set([...ids, ...this.#wanted.ids()])) this.#deliver(id)
+    const busy = [...this.#workers].filter(([, worker]) => !worker.idle).map(([id]) => id)
+    for (const id of new Set([...ids, ...this.#wanted.ids(), ...busy])) this.#deliver(id)
     this.#reapAbsent()
   }
 
@@ -226,7 +227,11 @@ export class Engine {
     const { passes } = this.#options
     for (const vmId of ids) {
       const read = await passes.records.read(vmId)
-      if (read.kind === 'unreadable') this.#unreadable.add(vmId, this.#nameOf(vmId), read)
+      if (read.kind === 'unreadable') {
+        this.#unreadable.add(vmId, this.#nameOf(vmId), read)
+        const wanted = this.#wanted.of(vmId)
+        if (wanted.kind === 'live') passes.ledger.note(wanted.spec)
+      }
       if (read.kind !== 'record') continue
       const { admitted } = read.record
       if (admitted) passes.ledger.note({ vmId, ...admitted })
@@ -247,9 +252,10 @@ export class Engine {
     let last = initial
     const worker = new VmWorker<Assignment, VmResult>({
       run: async (assignment, pass) => {
-        const result = await runVmPass(passes, assignment, pass, (read) =>
-          this.#unreadable.add(vmId, this.#nameOf(vmId), read),
-        )
+        const result = await runVmPass(passes, assignment, pass, {
+          latest: () => this.#wanted.of(vmId),
+          unreadable: (read) => this.#unreadable.add(vmId, this.#nameOf(vmId), read),
+        })
         if (result) this.#unreadable.delete(vmId)
         return result
       },

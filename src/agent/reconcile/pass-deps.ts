@@ -11,6 +11,8 @@ import type { SeedInput } from '../seed/seed-documents.ts'
 import type { CreateSlots } from './create-slots.ts'
 import type { BootTime } from './quarantine-clock.ts'
 import type { QuotaLedger } from './quota.ts'
+import type { UnreadableRecord } from './unreadable-records.ts'
+import type { Wanted } from './vm-plan.ts'
 
 /** The image cache as a pass uses it. */
 export interface Images {
@@ -40,6 +42,14 @@ export interface PassDeps {
   log: Log
   /** How long a guest may take to power itself off, ms. */
   stopGraceMs: number
+}
+
+/** What a pass needs of who ordered it. */
+export interface Orders {
+  /** What is wanted by now; differs from the pass's own assignment once a newer one waits. */
+  latest(): Wanted
+  /** A record that cannot be read changes nothing and publishes nothing: the last result stands. */
+  unreadable(read: UnreadableRecord): void
 }
 
 /** One VM as a pass acts on it. */

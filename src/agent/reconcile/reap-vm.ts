@@ -2,9 +2,9 @@ import { asFault } from '../../ipc/faults.ts'
 import type { RunningVm } from '../backends/backend.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { newRecord, type VmRecord } from '../records/vm-record.ts'
-import { bootTime, type PassDeps } from './pass-deps.ts'
+import { bootTime, type Orders, type PassDeps } from './pass-deps.ts'
 import { counting, countsFor, elapsedMs, standing } from './quarantine-clock.ts'
-import { exists, type Wanted } from './vm-plan.ts'
+import { exists, planVm, type Wanted } from './vm-plan.ts'
 import {
   complaintPart,
   goneResult,
@@ -40,15 +40,19 @@ export async function quarantineVm(
   running: RunningVm | undefined,
   pass: Pass<VmResult>,
 ): Promise<VmResult> {
-  const since = wanted.kind === 'tombstone' ? wanted.since : ''
-  const quarantine = counting(record.quarantine, bootTime(deps), since)
-  const marked = { ...record, quarantine, stopRequested: true, exit: undefined, admitted: undefined }
-  if (quarantine !== record.quarantine) await noteClock(deps, record, marked)
+  const marked = inQuarantine(deps, record, wanted)
+  if (marked.quarantine !== record.quarantine) await noteClock(deps, record, marked)
   deps.ledger.release(vm.id)
   const part = quarantinePart(deps, marked, wanted)
   if (!running) return quarantineResult(marked, part)
   pass.publish(quarantineResult(marked, { ...part, detail: 'stopping' }))
   return quarantineResult(marked, { ...part, detail: await stopQuietly(deps, vm, marked, pass) })
+}
+
+function inQuarantine(deps: PassDeps, record: VmRecord, wanted: Wanted): VmRecord {
+  const since = wanted.kind === 'tombstone' ? wanted.since : ''
+  const quarantine = counting(record.quarantine, bootTime(deps), since)
+  return { ...record, quarantine, stopRequested: true, exit: undefined, admitted: undefined }
 }
 
 /** Nobody tombstones it any more, nobody wants it: it stays stopped and its clock stands still. */
@@ -73,7 +77,7 @@ async function noteClock(deps: PassDeps, before: VmRecord, after: VmRecord): Pro
     await deps.records.save(after)
   } catch (error) {
     if (!before.quarantine || before.quarantine.tombstone !== after.quarantine?.tombstone) throw error
-    deps.log.warn('vm.clock-not-saved', { vm: after.spec.vmId, error: asFault(error).message })
+    notSaved(deps, deps.layout.vmDir(after.spec.vmId), error)
   }
 }
 
@@ -89,17 +93,36 @@ export async function acknowledge(deps: PassDeps, vmId: string, wanted: Wanted):
   }
 }
 
-/** Ends everything of the VM on this host. Repeated each tick until it holds; only then the record goes. */
-export async function destroyVm(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmResult> {
+/**
+ * Ends everything of the VM on this host. Repeated each tick until it holds; only then the record goes. An undelete that
+ * comes while the hypervisor is still at it keeps the data.
+ */
+export async function destroyVm(
+  deps: PassDeps,
+  vm: VmLayout,
+  record: VmRecord,
+  wanted: Wanted,
+  { latest }: Orders,
+): Promise<VmResult> {
+  const marked = record.quarantine ? record : inQuarantine(deps, record, wanted)
+  // A purge is what makes room on a full disk.
+  if (marked !== record) await deps.records.save(marked).catch((error) => notSaved(deps, vm, error))
   deps.ledger.release(vm.id)
+  const isKept = () => planVm(latest(), { record: marked, running: false, now: bootTime(deps) }).do !== 'destroy'
+  const kept = () => quarantineResult(marked, quarantinePart(deps, marked, latest()))
   try {
+    if (isKept()) return kept()
     await deps.backend.destroy(vm)
+    if (isKept()) return kept()
     await deps.records.remove(vm.id)
     return goneResult
   } catch (error) {
-    return notDestroyed(deps, record, error)
+    return notDestroyed(deps, marked, error)
   }
 }
+
+const notSaved = ({ log }: PassDeps, vm: VmLayout, error: unknown): void =>
+  log.warn('vm.record-not-saved', { vm: vm.id, error: asFault(error).message })
 
 function notDestroyed(deps: PassDeps, record: VmRecord, error: unknown): VmResult {
   const fault = asFault(error)

@@ -5,9 +5,8 @@ import { newRecord, type VmRecord } from '../records/vm-record.ts'
 import { askVm, bootVm, restartVm, restVm, stopVm } from './converge-vm.ts'
 import { forgiven } from './crash-loop.ts'
 import { createVm } from './create-vm.ts'
-import { bootTime, type PassDeps, withAddresses } from './pass-deps.ts'
+import { bootTime, type Orders, type PassDeps, withAddresses } from './pass-deps.ts'
 import { acknowledge, destroyVm, holdVm, leaveVm, quarantinePart, quarantineVm } from './reap-vm.ts'
-import type { UnreadableRecord } from './unreadable-records.ts'
 import { exists, planVm, type Wanted } from './vm-plan.ts'
 import { quarantineResult, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
@@ -27,24 +26,21 @@ export function hurries({ wanted }: Assignment): boolean {
   return wanted.kind === 'live' && wanted.spec.powerState === 'stopped' && wanted.spec.forceStop
 }
 
-/**
- * Observe, plan, act for one VM. A record that cannot be read changes nothing and publishes nothing: `onUnreadable`
- * hears of it and the last result stands.
- */
+/** Observe, plan, act for one VM. */
 export async function runVmPass(
   deps: PassDeps,
   { vmId, wanted }: Assignment,
   pass: Pass<VmResult>,
-  onUnreadable: (read: UnreadableRecord) => void,
+  orders: Orders,
 ): Promise<VmResult | undefined> {
   const read = await deps.records.read(vmId)
   if (read.kind === 'unreadable') {
-    onUnreadable(read)
+    orders.unreadable(read)
     return undefined
   }
   const found = read.kind === 'record' ? read.record : undefined
   try {
-    return await actOn(deps, vmId, wanted, found, pass)
+    return await actOn(deps, { vmId, wanted }, found, pass, orders)
   } catch (error) {
     // Only what no step owns ends here, such as a record that cannot be saved: told, and tried again next tick.
     const spec = wanted.kind === 'absent' ? found?.spec : wanted.spec
@@ -59,10 +55,10 @@ export async function runVmPass(
 
 async function actOn(
   deps: PassDeps,
-  vmId: string,
-  wanted: Wanted,
+  { vmId, wanted }: Assignment,
   found: VmRecord | undefined,
   pass: Pass<VmResult>,
+  orders: Orders,
 ): Promise<VmResult> {
   const vm = deps.layout.vmDir(vmId)
   const running = found ? await deps.backend.running(vm) : undefined
@@ -88,7 +84,7 @@ async function actOn(
     case 'quarantine':
       return await quarantineVm(deps, vm, record, wanted, running, pass)
     case 'destroy':
-      return await destroyVm(deps, vm, record)
+      return await destroyVm(deps, vm, record, wanted, orders)
     case 'hold':
       return await holdVm(deps, vm, record, wanted, running, pass)
     case 'leave':

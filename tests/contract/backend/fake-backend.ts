@@ -16,6 +16,13 @@ import { GiB } from '../../../src/ipc/units.ts'
 
 type Action = 'preflight' | 'prepareRootDisk' | 'boot' | 'shutdown' | 'destroy'
 
+async function writeDiskFile(vm: VmLayout): Promise<void> {
+  await mkdir(vm.dir, { recursive: true })
+  await writeFile(vm.disk, `disk of ${vm.id}`)
+}
+
+const forever = () => new Promise<never>(() => {})
+
 /** Guests in memory. Everything done is in `calls`; `fail` and `hold` make the next of an action fail or wait. */
 export class FakeBackend implements Backend {
   readonly name = 'fake'
@@ -29,7 +36,7 @@ export class FakeBackend implements Backend {
     liveForward: false,
   }
   readonly calls: string[] = []
-  readonly guests = new Map<string, RunningVm>()
+  readonly guests: Map<string, RunningVm>
   readonly addresses = new Map<string, string>()
   readonly networkAddresses = new Map<string, string>()
   /** Guests in it do not answer the power button. */
@@ -40,6 +47,20 @@ export class FakeBackend implements Backend {
   readonly #failures = new Map<Action, unknown[]>()
   readonly #holds = new Map<Action, Promise<void>>()
   readonly #listeners = new Set<(vmId: string) => void>()
+  readonly #writeDisk: (vm: VmLayout) => Promise<void>
+  #killed = false
+
+  /** `guests` outlive this backend when they are another's too. */
+  constructor({ guests = new Map<string, RunningVm>(), writeDisk = writeDiskFile } = {}) {
+    this.guests = guests
+    this.#writeDisk = writeDisk
+  }
+
+  /** Its agent died: nothing under way takes effect or answers any more. */
+  kill(): void {
+    this.#killed = true
+    this.#listeners.clear()
+  }
 
   /** The next `times` calls of the action throw. */
   fail(action: Action, error: unknown, times = 1): void {
@@ -72,8 +93,7 @@ export class FakeBackend implements Backend {
     await this.#do('prepareRootDisk', vm.id, signal)
     if (image.kind === 'disk' && image.virtualBytes > spec.diskGb * GiB)
       throw new Fault('image/too-big-for-disk', 'permanent', { needed: 'more', disk: `${spec.diskGb} GiB` })
-    await mkdir(vm.dir, { recursive: true })
-    await writeFile(vm.disk, `disk of ${vm.id}`)
+    await this.#writeDisk(vm)
   }
 
   async boot({ vm, machine }: BootRequest, signal: AbortSignal): Promise<Booted> {
@@ -92,6 +112,7 @@ export class FakeBackend implements Backend {
         hurry.addEventListener('abort', () => resolve(), { once: true })
         signal.addEventListener('abort', () => reject(signal.reason), { once: true })
       })
+    if (this.#killed) await forever()
     this.guests.delete(vm.id)
   }
 
@@ -133,6 +154,7 @@ export class FakeBackend implements Backend {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
       ])
     else await hold
+    if (this.#killed) await forever()
     signal?.throwIfAborted()
     const error = this.#failures.get(action)?.shift()
     if (error !== undefined) throw error

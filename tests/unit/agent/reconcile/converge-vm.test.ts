@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Fault } from '../../../../src/ipc/faults.ts'
-import { aVm, ID, Rig } from './rig.ts'
+import { aVm, ID, Rig, SHA } from './rig.ts'
 
 const rebooted = (rig: Rig) => {
   rig.backend.guests.clear()
@@ -301,6 +301,23 @@ describe('converging an existing VM', () => {
     expect(rig.row()?.detail).toContain('machine type pc-q35-7.2')
     expect(rig.row()?.detail).not.toContain('an earlier run')
     await rig.tick()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('an image that is not here any more is fetched, or waited for, before the VM starts', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ powerState: 'stopped' }))
+    rig.images.whole.clear()
+    await rig.want(aVm())
+    expect(rig.images.fetches).toBe(2)
+    expect(rig.brief()).toBe('running/ready/')
+    await rig.want(aVm({ imageUrl: '', powerState: 'stopped' }))
+    rig.images.whole.clear()
+    await rig.want(aVm({ imageUrl: '' }))
+    expect(rig.brief()).toBe('stopped/ready/waiting for the image')
+    expect(rig.engine.report().wantedImages).toMatchObject([{ sha256: SHA }])
+    rig.images.push(SHA)
+    await rig.engine.idle()
     expect(rig.brief()).toBe('running/ready/')
   })
 
