@@ -17,6 +17,7 @@ import { Engine } from './reconcile/engine.ts'
 import { startCollector } from './reconcile/image-uses.ts'
 import { QuotaLedger } from './reconcile/quota.ts'
 import { fileDesired } from './records/desired-state.ts'
+import { DiskReserve } from './records/disk-reserve.ts'
 import { Identity } from './records/identity.ts'
 import { agentLayout } from './records/layout.ts'
 import { emptyTrash, fileRecords } from './records/vm-records.ts'
@@ -71,16 +72,20 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   })
   try {
     await ensureDir('state.dir', stateDir)
-    undo.push(await takeLock(layout.lock, processes))
+    const reserve = await DiskReserve.open(layout.reserve)
+    reserve.start(clock)
+    undo.push(() => reserve.stop())
+    undo.push(await reserve.spend(() => takeLock(layout.lock, processes)))
     await emptyTrash(layout)
-    const identity = await Identity.load(layout.identity, clock.now)
+    const identity = await Identity.load(layout.identity, clock.now, reserve.files.writeDurable)
     const looking = new AbortController()
     undo.push(() => looking.abort())
     const programs = hypervisorFacts(platform, vfkit)
     const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
     const images = await ImageCache.open(layout.images, { fetch, clock })
     undo.push(() => images.close())
-    const [records, desired] = [fileRecords(layout), fileDesired(layout.desired)]
+    const records = fileRecords(layout, reserve.files)
+    const desired = fileDesired(layout.desired, reserve.files)
     const collector = await startCollector(images, {
       layout,
       records,

@@ -29,23 +29,27 @@ export async function requireUsable(path: string): Promise<void> {
   await read(path)
 }
 
+type Write = typeof writeDurable
+
 /** Who this agent is and whom it belongs to. Every change is durable before its promise resolves. */
 export class Identity {
   readonly #path: string
+  readonly #write: Write
   readonly #key: KeyObject
   #file: IdentityFile
   #writes: Promise<void> = Promise.resolve()
 
-  private constructor(path: string, { file, key }: Parsed) {
+  private constructor(path: string, { file, key }: Parsed, write: Write) {
     this.#path = path
+    this.#write = write
     this.#file = file
     this.#key = key
   }
 
   /** Creates the file on first use. Raises `agent/identity-damaged` and `agent/identity-newer`; never replaces it. */
-  static async load(path: string, now: () => number = Date.now): Promise<Identity> {
+  static async load(path: string, now: () => number = Date.now, write: Write = writeDurable): Promise<Identity> {
     const found = await read(path)
-    if (found) return new Identity(path, found)
+    if (found) return new Identity(path, found, write)
     const key = generateKeyPairSync('ed25519').privateKey
     const file: IdentityFile = {
       version: VERSION,
@@ -58,8 +62,8 @@ export class Identity {
       created_at: new Date(now()).toISOString(),
       bridge_cidr: '',
     }
-    await writeDurable('identity.create', path, encode(file))
-    return new Identity(path, { file, key })
+    await write('identity.create', path, encode(file))
+    return new Identity(path, { file, key }, write)
   }
 
   get hostId(): string {
@@ -119,7 +123,7 @@ export class Identity {
     const next = this.#writes.then(async () => {
       const file = change(this.#file)
       if (file === this.#file) return
-      await writeDurable('identity.save', this.#path, encode(file))
+      await this.#write('identity.save', this.#path, encode(file))
       this.#file = file
     })
     this.#writes = next.catch(() => {})

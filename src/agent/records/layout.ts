@@ -31,6 +31,8 @@ export interface AgentLayout {
   desired: string
   vms: string
   images: string
+  /** Given back byte by byte when the disk is full. */
+  reserve: string
   /** Emptied at start-up. */
   trash: string
   /** Raises `input/invalid` for anything but a VM id, so that no id from outside becomes a path. */
@@ -48,6 +50,7 @@ export function agentLayout(stateDir: string): AgentLayout {
     desired: join(stateDir, 'desired.bin'),
     vms,
     images: join(stateDir, 'images'),
+    reserve: join(stateDir, 'reserve'),
     trash: join(stateDir, 'trash'),
     vmDir: (id) => vmLayout(vms, id),
   }

@@ -176,8 +176,6 @@ describe('a command line that is wrong', () => {
     ['vm', 'list', '--timeout', 'soon'],
     ['image', 'add', 'x', '--url', 'ftp://x', '--sha256', SHA],
     ['image', 'add', 'x'],
-    ['image', 'add', 'x', '--url', 'https://x/y', '--sha256', SHA, '--format', 'vmdk'],
-    ['image', 'gc', '--host', '-rf'],
     ['console', 'a', '--from', '1', '--tail', '2'],
     ['serve', '--listen', '0.0.0.0:80'],
     ['nonsense'],

@@ -43,6 +43,18 @@ async function eitri(...argv: string[]) {
   return { code, out: io.out, err: io.err }
 }
 
+describe('an image command that is wrong', () => {
+  it.each([
+    ['add', 'x', '--url', 'https://x/y', '--sha256', A, '--format', 'vmdk'],
+    ['add', 'x', '--url', 'https://x/y', '--sha256', A, '--kind', 'kernel', '--format', 'raw'],
+    ['gc', '--host', '-rf'],
+  ])('exits with 2, and nothing is asked: image %s %s', async (...argv) => {
+    const { code, out } = await eitri('image', ...argv)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect([fleet.addedImages, fleet.collections]).toEqual([[], []])
+  })
+})
+
 describe('image gc', () => {
   it('says what went with its bytes, and why the rest stays', async () => {
     const { code, out, err } = await eitri('image', 'gc')
