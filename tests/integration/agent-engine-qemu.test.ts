@@ -6,6 +6,7 @@ import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { noSerialPump } from '../../src/agent/backends/backend.ts'
 import { QemuBackend, type QemuDeps } from '../../src/agent/backends/qemu/qemu-backend.ts'
+import { VmMeter } from '../../src/agent/facts/vm-meter.ts'
 import type { BootImage } from '../../src/agent/images/image-cache.ts'
 import { detach, run } from '../../src/agent/os/exec.ts'
 import { linuxProcesses } from '../../src/agent/os/process.ts'
@@ -78,6 +79,21 @@ describe('QEMU in trouble', () => {
     return await backend.boot({ vm, spec, image, machine: '' }, live())
   }
   const pid = async () => (JSON.parse(await readFile(vm.hypervisor, 'utf8')) as { pid: number }).pid
+
+  it('a guest takes CPU time and memory of its host, and is named by its process and what it really runs on', async () => {
+    await boot()
+    const running = await backend.running(vm)
+    expect(running).toMatchObject({ acceleration: 'tcg', identity: { pid: await pid() } })
+    const meter = new VmMeter({ monotonic: systemClock.monotonic })
+    const looked = async () => {
+      await meter.measure([{ id: vm.id, dir: vm.dir, process: running?.identity }])
+      return meter.of(vm.id)?.cpuTimeMs ?? 0n
+    }
+    await expect.poll(looked, { timeout: 30_000 }).toBeGreaterThan(0n)
+    expect(meter.of(vm.id)?.rssBytes).toBeGreaterThan(1024n ** 2n)
+    expect(meter.of(vm.id)?.pssBytes).toBeGreaterThan(1024n ** 2n)
+    expect(meter.of(vm.id)?.diskUsedBytes).toBeGreaterThan(0n)
+  })
 
   it('a guest without ACPI is ended by quit once its grace is over', async () => {
     await boot()

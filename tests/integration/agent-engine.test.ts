@@ -9,6 +9,7 @@ import { AgentProcess, Session } from '../support/agent-process.ts'
 import { bootSector, SECTOR_BANNER } from '../support/boot-sector.ts'
 
 const VM = 'c0ffee00c0ffee00c0ffee00c0ffee00'
+const MiB = 1024n ** 2n
 const IMAGE = bootSector()
 const SHA = createHash('sha256').update(IMAGE).digest('hex')
 
@@ -56,6 +57,13 @@ describe('an agent with a real guest', () => {
     await session.report(is('running', 'ready'))
     expect(agent.hypervisors()).toEqual([firstPid])
     expect(await session.console(VM, 'typed-after', 1, 'typed-after')).toContain(SECTOR_BANNER)
+    const measured = await session.report((r) => row(r)?.metrics?.rssBytes !== undefined)
+    expect(row(measured)?.metrics?.cpuTimeMs).toBeGreaterThan(0n)
+    expect(row(measured)?.metrics?.rssBytes).toBeGreaterThan(MiB)
+    expect(row(measured)?.metrics?.pssBytes).toBeGreaterThan(MiB)
+    expect(row(measured)?.metrics?.diskUsedBytes).toBeGreaterThan(0n)
+    expect(measured.metrics?.agentFds).toBeGreaterThan(0)
+    expect(measured.metrics?.memTotalBytes).toBeGreaterThan(measured.metrics!.memAvailableBytes!)
 
     session.want(2n, [spec({ powerState: 'stopped', forceStop: true })])
     await session.report(is('stopped', 'ready'))
