@@ -17,6 +17,7 @@ import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.t
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import { suggestedGuestCidr } from './guest-cidr.ts'
 import { faultOfEnd, judgeHello } from './hello-judge.ts'
 import { toldByHello } from './host-told.ts'
 import type { Hub, Pokes } from './hub.ts'
@@ -164,7 +165,7 @@ class AgentSession {
   }
 
   #attach(): SyncRequest {
-    const { fleetId, controllerName, version } = this.#deps
+    const { fleetId, controllerName, version, hosts } = this.#deps
     const value = create(AttachSchema, {
       protocolVersion: AGENT_PROTOCOL,
       fleetId,
@@ -172,6 +173,7 @@ class AgentSession {
       controllerName,
       appVersion: version,
       takeOver: this.#input.takeOver ?? false,
+      suggestedGuestCidr: this.#stored('session.no-suggestion', () => suggestedGuestCidr(hosts, this.#host.id)) ?? '',
     })
     return create(SyncRequestSchema, { message: { case: 'attach', value } })
   }

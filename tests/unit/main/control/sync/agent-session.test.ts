@@ -79,6 +79,7 @@ describe('agent session', () => {
     await attached()
     expect(agent.attaches[0]).toMatchObject({ fleetId: FLEET, controllerName: 'laptop', takeOver: false })
     expect(agent.attaches[0]?.nonce).toHaveLength(32)
+    expect(agent.attaches[0]?.suggestedGuestCidr).toMatch(/^10\.77\.\d+\.0\/24$/)
     const [snapshot] = agent.snapshots
     expect(snapshotNames()).toEqual([['web']])
     expect(snapshot?.epoch).toBe(hosts.get(host.id).epoch)
