@@ -167,6 +167,23 @@ describe('fleet feed', () => {
     expect(stopped?.metrics).toBeUndefined()
   })
 
+  it('goes on with the metrics of a VM from those its row came with', async () => {
+    const { clock, registry, session, report, watch } = aFeed()
+    registry.sessionStarted(session)
+    const watcher = watch()
+    await settled()
+    const vmId = anId()
+    const told = (cpuBusyPermille: number) => {
+      report({ vms: [{ vmId, unowned: true, phase: 'ready', power: 'running', metrics: { cpuBusyPermille } }] })
+      return watcher.next(clock)
+    }
+    expect((await told(500)).vms).toMatchObject([{ id: vmId, metrics: { cpuBusyPermille: 500 } }])
+    const same = await told(500)
+    expect([same.vms, same.vmMetrics]).toEqual([[], []])
+    const busier = await told(900)
+    expect([busier.vms, busier.vmMetrics]).toMatchObject([[], [{ vmId, metrics: { cpuBusyPermille: 900 } }]])
+  })
+
   it('a thousand busy VMs cost a window less than 100 bytes each per report', async () => {
     const { clock, registry, session, report, watch } = aFeed()
     registry.sessionStarted(session)
