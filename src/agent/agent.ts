@@ -123,7 +123,10 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       },
       desired,
       epochs: identity,
-      images,
+      images: {
+        list: () => images.list().map((image) => ({ ...image, unusedMs: collector.unusedMs(image.sha256) })),
+        onComplete: (fn) => images.onComplete(fn),
+      },
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
+import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { MiB } from '../../src/ipc/units.ts'
 import { Session } from '../support/agent-process.ts'
@@ -95,7 +96,7 @@ describe('a real agent whose disk has not a byte left', () => {
     session.want(1n, [spec()])
     await session.report((r) => r.wantedImages.length > 0)
     await session.push(IMAGE, SHA)
-    const running = (vmId: string, power: string) => (r: { vms: { vmId: string; power?: string; phase?: string }[] }) =>
+    const running = (vmId: string, power: string) => (r: Report) =>
       r.vms.some((vm) => vm.vmId === vmId && vm.power === power && vm.phase === 'ready')
     await session.report(running(VM, 'running'))
     await disk.fill()

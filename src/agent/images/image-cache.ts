@@ -77,7 +77,8 @@ export class ImageCache {
     this.#given.set(sha256, this.givenOut(sha256) + 1)
     try {
       if (kind === 'kernel') return await this.#unpack(sha256)
-      if (kind !== '' && kind !== 'disk') throw new Fault('image/format', 'permanent', { detail: `kind "${kind.slice(0, 20)}"` })
+      if (kind !== '' && kind !== 'disk')
+        throw new Fault('image/format', 'permanent', { detail: `kind "${kind.slice(0, 20)}"` })
       const disk = await this.#disk(sha256)
       if (format !== '' && format !== disk.format) refuse(`it is ${disk.format}, not ${format} as declared`, AS_IT_IS)
       return disk
@@ -106,6 +107,11 @@ export class ImageCache {
     if (this.#downloads.has(sha256))
       throw new Fault('image/push-failed', 'transient', { detail: 'the host is downloading it' })
     return await this.#puts.open(sha256, sizeBytes, offset)
+  }
+
+  /** Raises `host/disk-full` unless so many bytes fit beside what is kept free, even with unused images gone. */
+  requireRoom(bytes: number): Promise<void> {
+    return this.#store.requireRoom(bytes)
   }
 
   /** For the collector: everything here, whole or not. */

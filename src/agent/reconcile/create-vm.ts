@@ -73,6 +73,7 @@ async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<
     await haveImage(deps, spec, (detail, bytes) => say('downloading image', detail, bytes), pass.signal)
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     say('preparing root disk')
+    await deps.images.requireRoom(VM_FILES_BYTES)
     await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
     say('building seed')
     await deps.seeds.write(vm.seed, await seedInput(deps, vm, spec))

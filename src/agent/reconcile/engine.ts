@@ -37,7 +37,10 @@ export interface EngineOptions {
   passes: PassDeps
   desired: DesiredStore
   epochs: EpochKeeper
-  images: { list(): { sha256: string; sizeBytes: number }[]; onComplete(fn: (sha256: string) => void): () => void }
+  images: {
+    list(): { sha256: string; sizeBytes: number; unusedMs?: number }[]
+    onComplete(fn: (sha256: string) => void): () => void
+  }
   capacity(): Capacity | undefined
   /** Highest serial byte recorded. */
   consoleEnd(vmId: string): bigint

@@ -19,6 +19,8 @@ export interface Images {
   stat(sha256: string): { haveBytes: number; complete: boolean }
   fetch(url: string, sha256: string, progress: OnProgress, signal: AbortSignal): Promise<void>
   bootImage(sha256: string, kind: string, format: string): Promise<BootImage>
+  /** Raises `host/disk-full` unless so many bytes fit beside what is kept free, even with unused images gone. */
+  requireRoom(bytes: number): Promise<void>
 }
 
 /** The seed medium and the guest's host key. */

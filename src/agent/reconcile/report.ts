@@ -29,7 +29,8 @@ export interface ReportInput {
   results: ReadonlyMap<string, VmResult | undefined>
   destroyed: string[]
   capacity: Capacity | undefined
-  images: readonly { sha256: string; sizeBytes: number }[]
+  /** unusedMs absent = nobody counts. */
+  images: readonly { sha256: string; sizeBytes: number; unusedMs?: number }[]
   imageBytes(sha256: string): number
   consoleEnd(vmId: string): bigint
   bootId: string
@@ -61,7 +62,11 @@ export function buildReport(input: ReportInput): Report {
     guestCidr: input.measured?.guestCidr() ?? '',
     hostUplinkAddr: input.measured?.uplink() ?? '',
     wantedImages: [...wanted].map((sha256) => ({ sha256, haveBytes: BigInt(input.imageBytes(sha256)) })),
-    images: input.images.map(({ sha256, sizeBytes }) => ({ sha256, sizeBytes: BigInt(sizeBytes) })),
+    images: input.images.map(({ sha256, sizeBytes, unusedMs }) => ({
+      sha256,
+      sizeBytes: BigInt(sizeBytes),
+      ...(unusedMs === undefined ? {} : { unusedS: BigInt(Math.floor(unusedMs / 1000)) }),
+    })),
     bootId: input.bootId,
     builtAt: timestampFromMs(input.now),
     notices: input.notices.slice(0, NOTICE_LIMIT),

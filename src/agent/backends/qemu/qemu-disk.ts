@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
-import { namedIfFull, requireRoom, VM_FILES_BYTES } from '../../os/disk-space.ts'
+import { namedIfFull, VM_FILES_BYTES } from '../../os/disk-space.ts'
 import type { Run } from '../../os/exec.ts'
 import { isAbsent, publishFile, removeTree, tempBeside } from '../../os/files.ts'
 
@@ -27,7 +27,6 @@ export async function createDisk(
       needed: `${(image.virtualBytes / GiB).toFixed(1)} GiB`,
       disk: `${diskGb} GiB`,
     })
-  await requireRoom(dirname(path), VM_FILES_BYTES)
   const temp = tempBeside(path)
   try {
     const { code, stderr, timedOut } = await run('disk.create', 'qemu-img', diskArgv(image, temp, diskGb), {

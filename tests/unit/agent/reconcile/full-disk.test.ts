@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { VM_FILES_BYTES } from '../../../../src/agent/os/disk-space.ts'
 import { Fault } from '../../../../src/ipc/faults.ts'
 import { aVm, ID, Rig } from './rig.ts'
 
@@ -24,6 +25,18 @@ describe('a VM on a full disk', () => {
     rig.images.onFetch = async () => {}
     await rig.tick()
     expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('is not begun where its own files do not fit', async () => {
+    const asked: number[] = []
+    rig.images.requireRoom = async (bytes) => {
+      asked.push(bytes)
+      throw new Fault('host/disk-full', 'transient', { where: '/x', free: '1 MiB', needed: '4 MiB' })
+    }
+    await rig.want(aVm())
+    expect(rig.row()).toMatchObject({ phase: 'creating', reason: 'host/disk-full' })
+    expect(asked).toEqual([VM_FILES_BYTES])
+    expect(rig.seeds).toEqual([])
   })
 
   it('says the numbers that the step itself named', async () => {

@@ -42,6 +42,12 @@ describe('a report', () => {
     expect(buildReport(anInput({ capacity: whole })).capacity).toEqual(whole)
   })
 
+  it('says of each image for how long nothing referred to it, where that is counted', async () => {
+    const image = { sha256: '1'.repeat(64), sizeBytes: 5 }
+    const { images } = buildReport(anInput({ images: [{ ...image, unusedMs: 61_900 }, image] }))
+    expect(images.map(({ unusedS }) => unusedS)).toEqual([61n, undefined])
+  })
+
   it('carries what was measured of host and VMs, quarantined ones too, and the addresses that were looked up', async () => {
     const wanted = [aVm(), aVm({ vmId: OTHER, name: 'db' })]
     const then = [aVm(), aVm({ vmId: OTHER, name: 'db', tombstone: { graceS: 3600n } })]

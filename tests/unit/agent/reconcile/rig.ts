@@ -120,6 +120,8 @@ export class FakeImages implements Images {
     await this.onFetch(progress, signal)
     this.whole.add(sha256)
   }
+  /** Rejects when there is no room. */
+  requireRoom: (bytes: number) => Promise<void> = async () => {}
   async bootImage(sha256: string): Promise<BootImage> {
     if (!this.whole.has(sha256)) throw new Fault('image/not-found', 'permanent', { image: sha256 })
     return { kind: 'disk', file: `/images/${sha256}`, format: 'raw', virtualBytes: 512 }

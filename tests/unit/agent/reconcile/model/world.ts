@@ -166,6 +166,7 @@ export class World {
             if (life.dead) await gone()
             this.images.add(sha256)
           },
+          requireRoom: async () => {},
           bootImage: async (sha256) => {
             if (!this.images.has(sha256)) throw new Fault('image/not-found', 'permanent', { image: sha256 })
             return { kind: 'disk', file: `/images/${sha256}`, format: 'raw', virtualBytes: 512 }
