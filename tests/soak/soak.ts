@@ -8,6 +8,7 @@ export type Soak = (say: (line: string) => void) => Promise<void>
 /** Long runs by name, loaded only when asked for; the short form of each is in the tests. */
 const RUNS: Record<string, () => Promise<Soak>> = {
   churn: async () => (await import('./churn.ts')).soakChurn,
+  model: async () => (await import('./model.ts')).soakModel,
   owners: async () => (await import('./owners.ts')).soakOwners,
 }
 

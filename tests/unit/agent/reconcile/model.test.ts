@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runModel } from './model/run-model.ts'
 
-const SEQUENCES = Number(process.env['EITRI_MODEL_RUNS'] ?? 1_000)
+const SEQUENCES = Number(process.env['EITRI_MODEL_RUNS'] ?? 10_000)
 
 describe('the engine against a model of it', () => {
   it('whatever people do and whatever fails, every guest and every byte is where it should be', async () => {
@@ -10,5 +10,5 @@ describe('the engine against a model of it', () => {
       throw new Error(`${said.join()}\n${error instanceof Error ? error.message : String(error)}`)
     })
     expect(said[0]).toContain(`${SEQUENCES} sequences`)
-  }, 120_000)
+  }, 300_000)
 })

@@ -7,7 +7,7 @@ const TICKS = 30
 
 /** Takes away all that was put in the way; then every VM gets where it is wanted, or says why it cannot. */
 export async function expectConvergence(referee: Referee, world: World): Promise<void> {
-  Object.assign(world.disk, { full: false, listable: true })
+  Object.assign(world.disk, { full: false, listable: true, removable: true })
   world.disk.unreadable.clear()
   world.deaf.clear()
   world.images.add('2'.repeat(64))

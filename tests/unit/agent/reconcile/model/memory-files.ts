@@ -9,6 +9,8 @@ export class Life {
   dead = false
   /** Durable writes it still gets done before it dies in the next; undefined = it does not die of writing. */
   writesLeft: number | undefined
+  /** Whether the write it dies in is on the disk. */
+  lastWriteHolds = false
 }
 
 /** A filesystem in memory that outlives agents. */
@@ -17,6 +19,8 @@ export class MemoryDisk {
   readonly unreadable = new Set<string>()
   full = false
   listable = true
+  /** False: what is moved aside cannot be deleted. */
+  removable = true
   /** A VM's directory is about to go. */
   onRemove: (dir: string) => void = () => {}
 
@@ -33,8 +37,7 @@ export class MemoryDisk {
       await alive()
       if (this.full) throw failure('ENOSPC')
       if (life.writesLeft !== undefined && life.writesLeft-- <= 0) life.dead = true
-      // Odd counts die after the effect, even ones before it.
-      if (!life.dead || (life.writesLeft ?? 0) % 2 !== 0) effect()
+      if (!life.dead || life.lastWriteHolds) effect()
       await alive()
     }
     return {
@@ -63,11 +66,17 @@ export class MemoryDisk {
           this.files.set(to, this.files.get(from)!)
           this.files.delete(from)
         }),
-      removeAtomically: async (_point, path) => {
+      removeAtomically: async (_point, path, trash) => {
         await alive()
         const paths = this.under(path)
         if (paths.length > 0) this.onRemove(path)
-        for (const name of paths) this.files.delete(name)
+        const gone = `${trash}/${path.slice(-32)}`
+        for (const name of paths) {
+          this.files.set(gone + name.slice(path.length), this.files.get(name)!)
+          this.files.delete(name)
+        }
+        if (!this.removable) throw failure('EIO')
+        for (const name of this.under(gone)) this.files.delete(name)
         await alive()
       },
     }

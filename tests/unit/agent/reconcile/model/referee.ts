@@ -39,9 +39,12 @@ export class Referee implements Watcher {
   /** What went wrong on purpose. */
   readonly #faults = new Map<string, number>()
   readonly #exits = new Map<string, number>()
+  /** Of the snapshot accepted last. */
+  #appliedEpoch = 0n
   /** The agent that lives began with a record it could not read: it cannot know what that VM holds. */
   blind = false
   rebooted = false
+  steps = 0
 
   constructor(world: World) {
     this.world = world
@@ -58,6 +61,12 @@ export class Referee implements Watcher {
     await this.send()
   }
 
+  /** Two changes of one VM, the second before anybody looked. */
+  async twice(id: string, first: (spec: VmSpec) => VmSpec, second: (spec: VmSpec) => VmSpec): Promise<void> {
+    await this.edit(id, (spec) => first(spec!))
+    await this.edit(id, (spec) => second(spec!))
+  }
+
   async send(): Promise<void> {
     const { world } = this
     this.#sent = new Map(this.desired)
@@ -68,7 +77,7 @@ export class Referee implements Watcher {
       if (isUp(is)) this.#mayStart.add(id)
     }
     const outcome = await world.send(this.epoch, [...this.desired.values()])
-    if (outcome === 'accepted') this.#apply(this.#sent)
+    if (outcome === 'accepted') this.#apply(this.#sent, this.epoch)
     else if (outcome === 'fenced') this.#fail(`the newest snapshot ${this.epoch} was fenced`)
     else if (outcome === 'refused' && !world.disk.full) this.#fail('a snapshot was refused with room on the disk')
   }
@@ -96,8 +105,10 @@ export class Referee implements Watcher {
     world.kill()
     this.count('faults', 1)
     const read = await fileDesired(world.layout.desired, world.disk.mount(new Life())).load()
-    if (read.kind === 'desired') this.#apply(new Map(read.desired.snapshot.state!.vms.map((vm) => [vm.vmId, vm])))
-    else if (read.kind === 'unreadable') this.#fail(`the kept snapshot cannot be read: ${read.problem}`)
+    const kept = read.kind === 'desired' ? read.desired.snapshot : undefined
+    if ((kept?.epoch ?? 0n) < this.#appliedEpoch) this.#fail(`snapshot ${this.#appliedEpoch} was accepted and is lost`)
+    if (kept) this.#apply(new Map(kept.state!.vms.map((vm) => [vm.vmId, vm])), kept.epoch)
+    if (read.kind === 'unreadable') this.#fail(`the kept snapshot cannot be read: ${read.problem}`)
     this.blind = world.disk.unreadable.size > 0 || !world.disk.listable
     await world.begin()
   }
@@ -105,6 +116,7 @@ export class Referee implements Watcher {
   /** After each step. */
   async judge(): Promise<void> {
     const { world } = this
+    this.steps++
     if (world.agent.life.dead) await this.begin()
     this.#sent = this.applied
     const report = world.agent.engine.report()
@@ -133,6 +145,7 @@ export class Referee implements Watcher {
   onDisk({ id, disk }: VmLayout): void {
     const record = this.world.recordOf(id)
     if (!record) this.#fail(`${id[0]} gets a disk before it has a record`)
+    else if (this.world.guests.has(id)) this.#fail(`the disk of ${id[0]} is made under a running guest`)
     else if (record.bootId !== '' && this.world.disk.files.has(disk)) this.#fail(`the disk of ${id[0]} is replaced`)
   }
 
@@ -154,8 +167,9 @@ export class Referee implements Watcher {
     this.broken.push(what)
   }
 
-  #apply(vms: Map<string, VmSpec>): void {
+  #apply(vms: Map<string, VmSpec>, epoch: bigint): void {
     this.applied = vms
+    this.#appliedEpoch = epoch
     for (const [id, spec] of vms) if (!spec.tombstone) this.#quarantined.delete(id)
   }
 
@@ -186,7 +200,7 @@ export class Referee implements Watcher {
     for (const id of report.destroyed) {
       if (!this.applied.get(id)?.tombstone) this.#fail(`${id[0]} is acknowledged though nobody deleted it`)
       if (world.guests.has(id)) this.#fail(`${id[0]} is acknowledged though its guest runs`)
-      const left = world.disk.under(world.layout.vmDir(id).dir)
+      const left = [world.layout.vmDir(id).dir, `${world.layout.trash}/${id}`].flatMap((dir) => world.disk.under(dir))
       if (left.length > 0) this.#fail(`${id[0]} is acknowledged though ${left.join()} is there`)
     }
   }

@@ -11,14 +11,19 @@ import { World } from './world.ts'
 export async function runModel(sequences: number, say: (line: string) => void): Promise<void> {
   const seed = Number(process.env['EITRI_MODEL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
   let steps = 0
-  const property = fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30, size: 'max' }), async (commands) => {
-    const world = new World()
-    const referee = new Referee(world)
-    await world.begin()
-    await fc.asyncModelRun(() => ({ model: referee, real: world }), commands)
-    steps += [...commands].length
-    await expectConvergence(referee, world)
-  })
+  const property = fc.asyncProperty(
+    fc.boolean(),
+    fc.commands(STEPS, { maxCommands: 40, size: 'max' }),
+    async (narrow, commands) => {
+      const world = new World()
+      if (narrow) world.caps = { vcpus: 2, memMb: 1_024, diskGb: 0 }
+      const referee = new Referee(world)
+      await world.begin()
+      await fc.asyncModelRun(() => ({ model: referee, real: world }), commands)
+      steps += referee.steps
+      await expectConvergence(referee, world)
+    },
+  )
   const details = await fc.check(property, { seed, numRuns: sequences })
   say(`seed ${seed}: ${details.numRuns} sequences, ${steps} steps`)
   if (!details.failed) return

@@ -9,12 +9,18 @@ import { HELD, type World } from './world.ts'
 class Step implements fc.AsyncCommand<Referee, World> {
   readonly #name: string
   readonly #act: (referee: Referee, world: World) => Promise<void>
+  readonly #when: (referee: Referee, world: World) => boolean
 
-  constructor(name: string, act: (referee: Referee, world: World) => Promise<void>) {
+  constructor(
+    name: string,
+    act: (referee: Referee, world: World) => Promise<void>,
+    when: (referee: Referee, world: World) => boolean = () => true,
+  ) {
     this.#name = name
     this.#act = act
+    this.#when = when
   }
-  check = () => true
+  check = (referee: Readonly<Referee>) => this.#when(referee as Referee, referee.world)
   async run(referee: Referee, world: World): Promise<void> {
     await this.#act(referee, world)
     await referee.judge()
@@ -25,7 +31,9 @@ class Step implements fc.AsyncCommand<Referee, World> {
 
 export const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
-const vms = fc.constantFrom(...IDS)
+/** One VM more often than the others: what goes wrong takes several steps with the same one. */
+const vms = fc.constantFrom(...IDS, IDS[0]!, IDS[0]!, IDS[0]!)
+const actions = fc.constantFrom(...HELD, ...(['boot', 'shutdown', 'destroy'] as const))
 
 function changed(spec: VmSpec | undefined, change: (spec: VmSpec) => void): VmSpec | undefined {
   if (!spec) return undefined
@@ -64,32 +72,61 @@ const EDITS: Record<string, (spec: VmSpec) => void> = {
   },
 }
 
+const isWanted = (id: string) => (referee: Referee) => referee.desired.has(id)
+const isDeleted = (id: string) => (referee: Referee) => referee.desired.get(id)?.tombstone !== undefined
+
 const edits = fc
   .tuple(vms, fc.constantFrom(...Object.keys(EDITS)))
   .map(
-    ([id, name]) => new Step(`${name} ${id[0]}`, (referee) => referee.edit(id, (spec) => changed(spec, EDITS[name]!))),
+    ([id, name]) =>
+      new Step(
+        `${name} ${id[0]}`,
+        (referee) => referee.edit(id, (spec) => changed(spec, EDITS[name]!)),
+        name === 'undelete' ? isDeleted(id) : isWanted(id),
+      ),
   )
 
 const creates = fc
-  .record({ id: vms, powerState: fc.constantFrom('running', 'stopped'), pushed: fc.boolean() })
+  .record({ id: vms, powerState: fc.constantFrom('running', 'running', 'stopped'), pushed: fc.boolean() })
   .map(({ id, powerState, pushed }) => {
     const image = pushed ? { imageUrl: '', imageSha256: '2'.repeat(64) } : {}
     const name = `create ${id[0]} ${powerState}${pushed ? ' from a pushed image' : ''}`
-    return new Step(name, (referee) => referee.edit(id, (spec) => spec ?? newVm(id, { powerState, ...image })))
+    return new Step(
+      name,
+      (referee) => referee.edit(id, (spec) => spec ?? newVm(id, { powerState, ...image })),
+      (referee) => !referee.desired.has(id),
+    )
   })
 
-const deletes = fc.tuple(vms, fc.constantFrom(0n, 600n, 604_800n)).map(
-  ([id, graceS]) =>
-    new Step(`delete ${id[0]} for ${graceS} s`, (referee) =>
-      referee.edit(id, (spec) =>
-        changed(spec, (next) => {
-          next.tombstone = { $typeName: 'eitri.agent.v1.Tombstone', graceS }
-        }),
-      ),
+const deleted = (graceS: bigint) => (spec: VmSpec | undefined) =>
+  changed(spec, (next) => {
+    next.tombstone = { $typeName: 'eitri.agent.v1.Tombstone', graceS }
+  })
+
+const deletes = fc
+  .tuple(vms, fc.constantFrom(0n, 600n, 604_800n))
+  .map(
+    ([id, graceS]) =>
+      new Step(`delete ${id[0]} for ${graceS} s`, (referee) => referee.edit(id, deleted(graceS)), isWanted(id)),
+  )
+
+const redeletes = vms.map(
+  (id) =>
+    new Step(
+      `undelete ${id[0]} and delete it for 600 s again`,
+      (referee) =>
+        referee.twice(
+          id,
+          (spec) => changed(spec, EDITS['undelete']!)!,
+          (spec) => deleted(600n)(spec)!,
+        ),
+      isDeleted(id),
     ),
 )
 
-const forgets = vms.map((id) => new Step(`forget ${id[0]}`, (referee) => referee.edit(id, () => undefined)))
+const forgets = vms.map(
+  (id) => new Step(`forget ${id[0]}`, (referee) => referee.edit(id, () => undefined), isWanted(id)),
+)
 
 const stale = fc.constantFrom(0n, 1n, 2n).map(
   (back) =>
@@ -115,33 +152,38 @@ const jumps = fc.constantFrom(-YEAR_MS, YEAR_MS).map(
     }),
 )
 
-const failures = fc
-  .record({ action: fc.constantFrom(...HELD), permanent: fc.boolean(), times: fc.integer({ min: 1, max: 3 }) })
-  .map(
-    ({ action, permanent, times }) =>
-      new Step(`${action} fails ${times} times${permanent ? ' for good' : ''}`, async (referee, world) => {
-        const fault = new Fault('vm/start-failed', permanent ? 'permanent' : 'transient', { detail: 'on purpose' })
-        world.agent.backend.fail(action, fault, times)
-        referee.count('faults', permanent ? 3 : times)
-      }),
-  )
-
-const holds = fc
-  .constantFrom(...HELD)
-  .map((action) => new Step(`${action} takes long`, async (_referee, world) => world.hold(action)))
-
-const guestEnds = fc.tuple(vms, fc.boolean()).map(
-  ([id, clean]) =>
-    new Step(`the guest of ${id[0]} ${clean ? 'powers off' : 'crashes'}`, async (referee, world) => {
-      if (!world.guests.has(id)) return
-      referee.count('exits', 1, [id])
-      world.agent.backend.crash(id, 'on purpose', clean)
-      await world.settle()
+const failures = fc.record({ action: actions, permanent: fc.boolean(), times: fc.integer({ min: 1, max: 3 }) }).map(
+  ({ action, permanent, times }) =>
+    new Step(`${action} fails ${times} times${permanent ? ' for good' : ''}`, async (referee, world) => {
+      const fault = new Fault('vm/start-failed', permanent ? 'permanent' : 'transient', { detail: 'on purpose' })
+      world.agent.backend.fail(action, fault, times)
+      referee.count('faults', permanent ? 3 : times)
     }),
 )
 
+const holds = actions.map(
+  (action) =>
+    new Step(
+      `${action} takes long`,
+      async (_referee, world) => world.hold(action),
+      (_referee, world) => !world.isHeld(action),
+    ),
+)
+
+const guestEnds = fc.tuple(vms, fc.boolean()).map(
+  ([id, clean]) =>
+    new Step(
+      `the guest of ${id[0]} ${clean ? 'powers off' : 'crashes'}`,
+      async (referee, world) => {
+        referee.count('exits', 1, [id])
+        world.agent.backend.crash(id, 'on purpose', clean)
+        await world.settle()
+      },
+      (_referee, world) => world.guests.has(id),
+    ),
+)
+
 const ofHost: [name: string, act: (referee: Referee, world: World) => Promise<void>][] = [
-  ['what takes long ends', (_referee, world) => world.release()],
   ['a tick', (_referee, world) => world.tick()],
   ['the snapshot again', (referee) => referee.send()],
   [
@@ -181,11 +223,19 @@ const ofHost: [name: string, act: (referee: Referee, world: World) => Promise<vo
     },
   ],
   [
-    'everything can be read',
-    async (_referee, world) => {
+    'everything can be read and removed',
+    async (referee, world) => {
       world.disk.listable = true
+      world.disk.removable = true
       world.disk.unreadable.clear()
       await world.tick()
+      if (await world.isIdle()) referee.blind = false
+    },
+  ],
+  [
+    'nothing can be removed',
+    async (_referee, world) => {
+      world.disk.removable = false
     },
   ],
   [
@@ -207,11 +257,23 @@ const ofHost: [name: string, act: (referee: Referee, world: World) => Promise<vo
 ]
 const hosts = fc.constantFrom(...ofHost).map(([name, act]) => new Step(name, act))
 
-const dying = fc.integer({ min: 0, max: 5 }).map(
-  (writes) =>
-    new Step(`the agent dies after ${writes} writes`, async (_referee, world) => {
-      world.agent.life.writesLeft = writes
-    }),
+const dying = fc.tuple(fc.integer({ min: 0, max: 4 }), fc.boolean()).map(
+  ([writes, holds]) =>
+    new Step(
+      `the agent dies ${holds ? 'after' : 'before'} the write that follows ${writes}`,
+      async (_referee, { agent }) => {
+        agent.life.writesLeft = writes
+        agent.life.lastWriteHolds = holds
+      },
+    ),
+)
+
+const releases = fc.constant(
+  new Step(
+    'what takes long ends',
+    (_referee, world) => world.release(),
+    (_referee, world) => world.isHeld(),
+  ),
 )
 
 const unreadable = vms.map(
@@ -239,13 +301,18 @@ export const STEPS: fc.Arbitrary<Step>[] = [
   edits,
   deletes,
   deletes,
+  redeletes,
   forgets,
   stale,
   passing,
   passing,
   jumps,
   failures,
+  failures,
   holds,
+  holds,
+  releases,
+  releases,
   guestEnds,
   hosts,
   hosts,

@@ -18,7 +18,7 @@ import { Life, MemoryDisk } from './memory-files.ts'
 
 export const HELD = ['preflight', 'prepareRootDisk', 'boot', 'shutdown', 'destroy'] as const
 export type Held = (typeof HELD)[number]
-const SLOTS = 2
+const SLOTS = 1
 
 /** What looks at every act on the host, at the moment of the act. */
 export interface Watcher {
@@ -211,7 +211,7 @@ export class World {
     this.kill()
     this.guests.clear()
     this.boot++
-    this.uptimeMs = 5_000
+    this.uptimeMs = 300_000
   }
 
   async advance(ms: number): Promise<void> {
@@ -240,6 +240,10 @@ export class World {
     )
     await this.settle()
     return outcome
+  }
+
+  isHeld(action?: Held): boolean {
+    return action ? this.#releases.has(action) : this.#releases.size > 0
   }
 
   hold(action: Held): void {

@@ -1,0 +1,7 @@
+import { runModel } from '../unit/agent/reconcile/model/run-model.ts'
+import type { Soak } from './soak.ts'
+
+const SEQUENCES = Number(process.env['EITRI_MODEL_RUNS'] ?? 100_000)
+
+/** The agent's engine and records against their model, ten times as long as in the tests. */
+export const soakModel: Soak = (say) => runModel(SEQUENCES, say)
