@@ -14,7 +14,6 @@ import { FakeFleetServer, idOf } from '../../../support/fake-fleet-server.ts'
 import { FakeTerminal } from '../../../support/fake-terminal.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05Z')
-const SHA = 'a'.repeat(64)
 let fleet: FakeFleetServer
 
 beforeEach(async () => {
@@ -174,8 +173,6 @@ describe('a command line that is wrong', () => {
     ['vm'],
     ['vm', 'fly', 'a'],
     ['vm', 'list', '--timeout', 'soon'],
-    ['image', 'add', 'x', '--url', 'ftp://x', '--sha256', SHA],
-    ['image', 'add', 'x'],
     ['console', 'a', '--from', '1', '--tail', '2'],
     ['serve', '--listen', '0.0.0.0:80'],
     ['nonsense'],
@@ -560,14 +557,6 @@ describe('the other nouns', () => {
     const used = await eitri('host', 'takeover', 'rack', '--from-older', '--yes', '--json')
     expect(used.json().newer_data).toBeUndefined()
     expect(fleet.calls).toContain('takeOverHost rack true')
-  })
-
-  it('adds an image with its digest and builds the tiny one', async () => {
-    const way = ['--url', 'https://example.org/disk.qcow2', '--sha256', SHA, '--default']
-    expect((await eitri('image', 'add', 'debian', ...way)).code).toBe(0)
-    expect(fleet.addedImages[0]).toMatchObject({ name: 'debian', arch: 'x86_64', kind: 'disk', makeDefault: true })
-    expect((await eitri('image', 'build-tiny', '--json')).json()).toMatchObject({ name: 'tiny', is_default: true })
-    expect((await eitri('image', 'list', '--json')).json().images).toHaveLength(1)
   })
 
   it('lists, shows and cancels tasks', async () => {

@@ -45,6 +45,8 @@ async function eitri(...argv: string[]) {
 
 describe('an image command that is wrong', () => {
   it.each([
+    ['add', 'x', '--url', 'ftp://x', '--sha256', A],
+    ['add', 'x'],
     ['add', 'x', '--url', 'https://x/y', '--sha256', A, '--format', 'vmdk'],
     ['add', 'x', '--url', 'https://x/y', '--sha256', A, '--kind', 'kernel', '--format', 'raw'],
     ['gc', '--host', '-rf'],
@@ -52,6 +54,18 @@ describe('an image command that is wrong', () => {
     const { code, out } = await eitri('image', ...argv)
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect([fleet.addedImages, fleet.collections]).toEqual([[], []])
+  })
+})
+
+describe('the catalogue', () => {
+  it('takes an image with its digest and the format it has to have, and builds the tiny one', async () => {
+    const way = ['--url', 'https://example.org/disk.qcow2', '--sha256', A, '--default', '--format', 'qcow2']
+    expect((await eitri('image', 'add', 'debian', ...way)).code).toBe(0)
+    const added = { name: 'debian', arch: 'x86_64', kind: 'disk', format: 'qcow2', makeDefault: true }
+    expect(fleet.addedImages[0]).toMatchObject(added)
+    const built = JSON.parse((await eitri('image', 'build-tiny', '--json')).out)
+    expect(built).toMatchObject({ name: 'tiny', is_default: true })
+    expect(JSON.parse((await eitri('image', 'list', '--json')).out).images).toHaveLength(1)
   })
 })
 
