@@ -61,13 +61,12 @@ async function actOn(
   orders: Orders,
 ): Promise<VmResult> {
   const vm = deps.layout.vmDir(vmId)
+  // Not counted yet when its record could not be read as the agent started.
+  if (found?.admitted && !deps.ledger.held(vmId)) deps.ledger.note({ vmId, ...found.admitted })
   const running = found ? await deps.backend.running(vm) : undefined
   const record = wanted.kind === 'live' ? await claim(deps, found, wanted.spec, running !== undefined) : found
   const plan = planVm(wanted, { record, running: running !== undefined, now: bootTime(deps) })
   if (!record || plan.do === 'acknowledge') return await acknowledge(deps, vmId, wanted)
-  const { admitted } = record
-  // What no ledger counts yet: its record could not be read when the agent started.
-  if (admitted && !deps.ledger.held(vmId)) deps.ledger.note({ vmId, ...admitted })
   switch (plan.do) {
     case 'create':
       return await createVm(deps, record, running !== undefined, pass)

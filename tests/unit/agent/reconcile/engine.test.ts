@@ -165,6 +165,21 @@ describe('the engine', () => {
     expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
   })
 
+  it('a VM counts as soon as its record can be read, also when nothing can be written', async () => {
+    await using rig = await Rig.open({ caps: { vcpus: 1 } })
+    await rig.want(aVm())
+    await rig.want()
+    rig.records.unreadable.add(ID)
+    await rig.restart()
+    rig.records.unreadable.clear()
+    rig.records.onSave = () => {
+      throw new Error('disk full')
+    }
+    await rig.want(aVm({ memMb: 256 }))
+    await rig.want(aVm({ memMb: 256 }), aVm({ vmId: OTHER, name: 'db' }))
+    expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
+  })
+
   it('the first report after a restart has the records as they are, quarantined ones as such, keys included', async () => {
     await using rig = await Rig.open()
     const certified = aVm({ hostCertRequired: true, sshHostCert: 'cert' })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { planVm, type Wanted } from '../../../../src/agent/reconcile/vm-plan.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
@@ -88,40 +87,4 @@ describe('the plan for one VM', () => {
       expect(planVm(wanted, { record, running, now })).toEqual(plan)
     },
   )
-
-  const records = fc.option(
-    fc.record({
-      bootId: fc.constantFrom('', 'boot-1', 'boot-2'),
-      stopRequested: fc.boolean(),
-      restartCount: fc.bigInt(0n, 2n),
-      quarantine: fc.constantFrom(undefined, quarantine),
-    }),
-    { nil: undefined },
-  )
-  const wishes: fc.Arbitrary<Wanted> = fc.oneof(
-    fc
-      .record({
-        powerState: fc.constantFrom('running', 'stopped', ''),
-        restartCount: fc.bigInt(0n, 2n),
-        forceStop: fc.boolean(),
-        autostart: fc.boolean(),
-      })
-      .map((change) => live(change)),
-    fc.nat(1_000_000).map(tombstone),
-    fc.boolean().map((unowned): Wanted => ({ kind: 'absent', unowned })),
-  )
-
-  it('never touches a VM that nobody names, never destroys a wanted one, and is the same for the same facts', () => {
-    fc.assert(
-      fc.property(wishes, records, fc.boolean(), (wanted, change, running) => {
-        const observed = { record: change && whole(change), running, now }
-        const plan = planVm(wanted, observed)
-        expect(planVm(wanted, observed)).toEqual(plan)
-        if (wanted.kind === 'live')
-          expect(['quarantine', 'destroy', 'hold', 'leave', 'acknowledge']).not.toContain(plan.do)
-        if (wanted.kind === 'absent') expect(['acknowledge', 'hold', 'leave']).toContain(plan.do)
-        if (plan.do === 'destroy') expect(wanted.kind).toBe('tombstone')
-      }),
-    )
-  })
 })
