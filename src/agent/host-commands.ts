@@ -3,6 +3,9 @@ import type { Command } from 'commander'
 import { systemClock } from '../ipc/base/clock.ts'
 import { silentLog } from '../ipc/base/log.ts'
 import { noSerialPump } from './backends/backend.ts'
+import { doctorJson, doctorText } from './doctor/doctor-text.ts'
+import { exitCodeOf, type Finding, judge } from './doctor/judge.ts'
+import { lookAtHost } from './doctor/look.ts'
 import { probeAcceleration } from './facts/acceleration-probe.ts'
 import { answer } from './install/commands.ts'
 import type { AgentPlaces } from './install/places.ts'
@@ -39,6 +42,22 @@ export function addHostCommands(program: Command, places: AgentPlaces): void {
         showJson,
       ),
     )
+
+  program
+    .command('doctor')
+    .description('name every part that is missing or broken here, and the command that mends it')
+    .option('--json', 'one JSON document')
+    .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
+    .option('--socket <path>', 'unix socket of the agent', places.socket)
+    .action((flags: LookFlags) =>
+      answer(flags, () => examine(resolve(flags.stateDir), resolve(flags.socket)), doctorText, doctorJson),
+    )
+}
+
+async function examine(stateDir: string, socket: string): Promise<Finding[]> {
+  const findings = judge(await lookAtHost(stateDir, socket))
+  process.exitCode = exitCodeOf(findings)
+  return findings
 }
 
 function showDeps(stateDir: string, socket: string): ShowDeps {

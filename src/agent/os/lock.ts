@@ -48,8 +48,8 @@ async function release(path: string, own: string): Promise<void> {
   if ((await textOf(path)) === own) await removeTree('lock.release', path)
 }
 
-/** Undefined when nobody holds it or what is there is no lock. */
-async function holderOf(path: string): Promise<ProcessIdentity | undefined> {
+/** As the lock says, running or not; undefined when nobody holds it or what is there is no lock. */
+export async function holderOf(path: string): Promise<ProcessIdentity | undefined> {
   const [, pid, startTime, bootId] = /^(\d+):(\d+):(.+)$/.exec((await textOf(path)) ?? '') ?? []
   return startTime === undefined || bootId === undefined ? undefined : { pid: Number(pid), startTime, bootId }
 }

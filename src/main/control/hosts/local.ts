@@ -1,9 +1,10 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
+import { PACKAGE_MANAGERS } from '../../../ipc/packages.ts'
 import { readArtefacts } from './artefacts.ts'
 import type { AgentProgram } from './local-agent.ts'
-import { PACKAGE_MANAGERS, qemuCommand } from './packages.ts'
+import { qemuCommand } from './packages.ts'
 
 export interface LocalFacts {
   platform: NodeJS.Platform

@@ -1,4 +1,5 @@
 import { Fault } from '../../../ipc/faults.ts'
+import { installCommand } from '../../../ipc/packages.ts'
 import type { HostLook } from './look.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { runScript } from './ssh/script.ts'
@@ -10,30 +11,9 @@ export interface MissingPackages {
   command: string
 }
 
-const PACKAGES: Record<string, Record<'x86_64' | 'aarch64', string>> = {
-  'apt-get': {
-    x86_64: 'apt-get update && apt-get install -y --no-install-recommends qemu-system-x86 qemu-utils',
-    aarch64: 'apt-get update && apt-get install -y --no-install-recommends qemu-system-arm qemu-efi-aarch64 qemu-utils',
-  },
-  dnf: { x86_64: 'dnf install -y qemu-kvm qemu-img', aarch64: 'dnf install -y qemu-kvm qemu-img' },
-  yum: { x86_64: 'yum install -y qemu-kvm qemu-img', aarch64: 'yum install -y qemu-kvm qemu-img' },
-  zypper: {
-    x86_64: 'zypper --non-interactive install qemu-x86 qemu-tools',
-    aarch64: 'zypper --non-interactive install qemu-arm qemu-tools',
-  },
-  pacman: {
-    x86_64: 'pacman -S --noconfirm qemu-base',
-    aarch64: 'pacman -S --noconfirm qemu-system-aarch64 qemu-img',
-  },
-  apk: { x86_64: 'apk add qemu-system-x86_64 qemu-img', aarch64: 'apk add qemu-system-aarch64 qemu-img' },
-}
-
-/** The command of a package manager; empty = none that we know. */
-export function qemuCommand(packageManager: string, machine: string): string {
-  return PACKAGES[packageManager]?.[machine === 'aarch64' ? 'aarch64' : 'x86_64'] ?? ''
-}
-
-export const PACKAGE_MANAGERS = Object.keys(PACKAGES)
+/** The command of a package manager that installs all a VM needs; empty = none that we know. */
+export const qemuCommand = (packageManager: string, machine: string): string =>
+  installCommand(packageManager, ['qemu', 'qemu-img'], machine)
 
 /** What a VM needs and the host lacks; undefined = nothing. */
 export function missingPackages(look: HostLook): MissingPackages | undefined {

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { PACKAGE_MANAGERS } from '../../../../../src/ipc/packages.ts'
 import { installMode } from '../../../../../src/main/control/hosts/install.ts'
 import { executableFor, type HostLook, lookWords, parseLook } from '../../../../../src/main/control/hosts/look.ts'
 import { LOOK_SCRIPT } from '../../../../../src/main/control/hosts/look-script.ts'
-import { missingPackages, PACKAGE_MANAGERS, qemuCommand } from '../../../../../src/main/control/hosts/packages.ts'
+import { missingPackages, qemuCommand } from '../../../../../src/main/control/hosts/packages.ts'
 
 const DEBIAN = `platform=Linux
 machine=x86_64
