@@ -5,6 +5,7 @@ import { benchAdopt, benchAgentMemory, benchAppMemory, benchRoundTrip } from './
 import { benchConsole } from './console.ts'
 import { benchCreate, benchCreateToVmm } from './create.ts'
 import { type BenchResult, machine } from './measure.ts'
+import { benchReport } from './report.ts'
 
 /** What is measured together, by the names people ask for. */
 const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<BenchResult[]> }[] = [
@@ -14,6 +15,7 @@ const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<B
   { names: ['rpc_round_trip'], run: benchRoundTrip },
   { names: ['agent_pss', 'agent_pss_per_vm'], run: benchAgentMemory },
   { names: ['app_pss'], run: benchAppMemory },
+  { names: ['report_1000'], run: benchReport },
   { names: ['console_throughput'], run: benchConsole },
 ]
 const ALL = GROUPS.flatMap(({ names }) => names)

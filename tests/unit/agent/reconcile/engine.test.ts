@@ -129,6 +129,27 @@ describe('the engine', () => {
     await rig.engine.idle()
   })
 
+  it('a thousand VMs whose workers are all blocked are reported, and routed again, without waiting for one', async () => {
+    await using rig = await Rig.open()
+    const vms = Array.from({ length: 1_000 }, (_, i) =>
+      aVm({ vmId: i.toString(16).padStart(32, '0'), name: `vm-${i}` }),
+    )
+    await rig.want(...vms)
+    const release = rig.backend.hold('shutdown')
+    await rig.send(vms.map((vm) => aVm({ ...vm, powerState: 'stopped' })))
+    await expect.poll(() => rig.backend.calls.filter((call) => call.startsWith('shutdown'))).toHaveLength(1_000)
+    await rig.engine.dispatch()
+    await rig.engine.dispatch()
+    const { vms: rows } = rig.engine.report()
+    expect(rows).toHaveLength(1_000)
+    expect(new Set(rows.map((row) => `${row.power}/${row.phase}/${row.detail}`))).toEqual(
+      new Set(['running/ready/stopping']),
+    )
+    release()
+    await rig.engine.idle()
+    expect(rig.backend.guests.size).toBe(0)
+  })
+
   it('a burst of snapshots during a slow pass is one further pass with the newest', async () => {
     await using rig = await Rig.open()
     const release = rig.backend.hold('boot')
