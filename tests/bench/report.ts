@@ -19,7 +19,7 @@ function timed(work: () => unknown): number {
 
 /** Building the report of a host with 1,000 VMs, all at work, 100 of them unowned and 100 in quarantine. */
 export async function benchReport(say: (line: string) => void): Promise<BenchResult[]> {
-  await using rig = await Rig.open()
+  await using rig = await Rig.open({ many: true })
   const vms = Array.from({ length: VMS }, (_, i) =>
     aVm({
       vmId: i.toString(16).padStart(32, '0'),

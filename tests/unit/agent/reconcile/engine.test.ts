@@ -130,7 +130,7 @@ describe('the engine', () => {
   })
 
   it('a thousand VMs whose workers are all blocked are reported, and routed again, without waiting for one', async () => {
-    await using rig = await Rig.open()
+    await using rig = await Rig.open({ many: true })
     const vms = Array.from({ length: 1_000 }, (_, i) =>
       aVm({ vmId: i.toString(16).padStart(32, '0'), name: `vm-${i}` }),
     )

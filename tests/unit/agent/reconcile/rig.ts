@@ -141,12 +141,14 @@ export interface RigOptions {
   caps?: Partial<Caps>
   slots?: number
   passTimeoutMs?: number
+  /** For a great many VMs: no story is kept, and no disk files are made. */
+  many?: boolean
   measured?: Measured
 }
 
 /** An engine over fakes. `restart` gives it a successor on the same records. */
 export class Rig implements AsyncDisposable {
-  readonly backend = new FakeBackend()
+  readonly backend: FakeBackend
   readonly clock = new FakeClock()
   readonly records = new MemoryRecords()
   readonly images = new FakeImages()
@@ -178,6 +180,7 @@ export class Rig implements AsyncDisposable {
     this.#dir = dir
     this.#options = options
     this.caps = options.caps ?? {}
+    this.backend = new FakeBackend(options.many ? { writeDisk: async () => {} } : {})
   }
 
   static async open(options: RigOptions = {}): Promise<Rig> {
@@ -231,7 +234,7 @@ export class Rig implements AsyncDisposable {
       passTimeoutMs,
       ...(measured ? { measured } : {}),
     })
-    this.engine.onChange(() => this.#tell())
+    if (!this.#options.many) this.engine.onChange(() => this.#tell())
     await this.engine.start({ tick: false })
   }
 
