@@ -37,5 +37,8 @@ export const TIMES = {
   consoleOpenMs: 10_000,
 } as const
 
+/** Highest epoch of a snapshot: a change a millisecond for 140,000 years, and a number everywhere. */
+export const MAX_EPOCH = 2n ** 52n
+
 /** Version of the agent wire protocol this tree speaks. */
 export const AGENT_PROTOCOL = 1

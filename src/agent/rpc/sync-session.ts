@@ -6,7 +6,7 @@ import type { HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { SyncRequest, SyncResponse } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type Attach, type Report, type Snapshot, SyncResponseSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { helloMessage } from '../../ipc/hello-message.ts'
-import { AGENT_PROTOCOL, TIMES } from '../../ipc/units.ts'
+import { AGENT_PROTOCOL, MAX_EPOCH, TIMES } from '../../ipc/units.ts'
 import { Bell } from '../serial/bell.ts'
 import type { EndReason } from './attach-judge.ts'
 import { FACTS_MS, nextWithin, within } from './deadlines.ts'
@@ -157,6 +157,7 @@ class SyncSession {
   async #take(snapshot: Snapshot): Promise<void> {
     if (!snapshot.state) throw malformed('a snapshot without a state')
     if (snapshot.contentSha256.length !== 32) throw malformed('a snapshot whose digest is not 32 bytes')
+    if (snapshot.epoch > MAX_EPOCH) throw malformed('a snapshot of an epoch no fleet has had')
     const { sessions, engine } = this.#parts
     try {
       const accepting = sessions.whileCurrent(this.#session, () => engine.accept(snapshot))

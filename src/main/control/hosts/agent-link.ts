@@ -9,6 +9,7 @@ import { LIMITS } from '../../../ipc/units.ts'
 import type { AgentConnection, HostConnector } from './agent-connection.ts'
 import { ChannelSessionManager, lossError } from './channel-session-manager.ts'
 import { type Liveness, watchLiveness } from './liveness.ts'
+import { makePlausible } from './plausible.ts'
 
 export interface AgentLinkOptions {
   duplex: Duplex
@@ -94,7 +95,11 @@ function guard(manager: ChannelSessionManager, host: string, clock: Clock): Inte
     }
     try {
       const response = await next(request)
-      if (!response.stream) return response
+      const { output } = response.method
+      if (!response.stream) {
+        makePlausible(output, response.message)
+        return response
+      }
       const messages = response.message
       return {
         ...response,
@@ -102,6 +107,7 @@ function guard(manager: ChannelSessionManager, host: string, clock: Clock): Inte
           try {
             for await (const message of messages) {
               if (!spend()) throw misbehaved('it floods messages')
+              makePlausible(output, message)
               yield message
             }
           } catch (error) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { ConnectError } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
@@ -61,7 +62,10 @@ export async function runAgentSession(deps: SessionDeps, input: SessionInput): P
     return new Fault('host/no-answer', 'transient', { host: session.name, detail: 'the agent closed the session' })
   } catch (error) {
     if (signal.aborted) return findFault(signal.reason) ?? new Fault('app/cancelled', 'cancelled')
-    return fromConnectError(error, 'host/no-answer')
+    const fault = fromConnectError(error, 'host/no-answer')
+    if (fault.code !== 'app/bug' || !(error instanceof ConnectError)) return fault
+    const detail = `what it sent cannot be read: ${error.rawMessage.slice(0, 200)}`
+    return new Fault('agent/misbehaved', 'transient', { host: session?.name ?? '', detail }, { cause: error })
   } finally {
     session?.end()
     stop.abort(new Fault('app/cancelled', 'cancelled'))

@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { Fault } from '../../../ipc/faults.ts'
 import type { Hello, SessionEnd } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { helloMessage } from '../../../ipc/hello-message.ts'
-import { AGENT_PROTOCOL } from '../../../ipc/units.ts'
+import { AGENT_PROTOCOL, MAX_EPOCH } from '../../../ipc/units.ts'
 
 const SPKI_ED25519 = Buffer.from('302a300506032b6570032100', 'hex')
 
@@ -15,7 +15,7 @@ export interface PinnedIdentity {
   hostKeyFingerprint: string
 }
 
-/** Undefined when the agent is the pinned one; else agent/version-skew or host/identity-mismatch. Hello.host_id decides nothing. */
+/** Undefined when the agent is the pinned one; else agent/version-skew, host/identity-mismatch or agent/misbehaved. Hello.host_id decides nothing. */
 export function judgeHello(
   hello: Hello,
   nonce: Uint8Array,
@@ -33,7 +33,9 @@ export function judgeHello(
   if (Buffer.from(hello.identityPublicKey).toString('base64') !== pinned.identityPublicKey) {
     return mismatch('another identity key')
   }
-  return signed(hello, nonce) ? undefined : mismatch('the identity key is not proven')
+  if (!signed(hello, nonce)) return mismatch('the identity key is not proven')
+  if (hello.lastSeenEpoch <= MAX_EPOCH) return undefined
+  return new Fault('agent/misbehaved', 'transient', { host, detail: 'no fleet has had as many epochs as it says' })
 }
 
 function signed(hello: Hello, nonce: Uint8Array): boolean {

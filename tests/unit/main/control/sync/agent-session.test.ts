@@ -120,6 +120,14 @@ describe('agent session', () => {
     })
   })
 
+  it('an agent that claims an epoch no fleet has had is refused, and nothing of it is stored', async () => {
+    const { hosts, host, registry, run } = aControlPlane()
+    agent.hello = { lastSeenEpoch: 2n ** 64n - 1n }
+    expect(await run().ended).toMatchObject({ code: 'agent/misbehaved' })
+    expect(registry.active(host.id)).toBeUndefined()
+    expect(hosts.get(host.id)).toEqual(host)
+  })
+
   it('T26: a spoofed host id in Hello changes nothing', async () => {
     const { host, registry, run, attached } = aControlPlane()
     agent.hostId = 'd'.repeat(32)
