@@ -285,6 +285,19 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
+  it('a VM that waits for a slot has its room already: a slot is no admission', async () => {
+    await using rig = await Rig.open({ slots: 1, caps: { vcpus: 2 } })
+    const release = rig.backend.hold('boot')
+    await rig.send([aVm({ vmId: OTHER, name: 'db' }), aVm()])
+    await expect.poll(() => rig.brief()).toContain('waiting for a create slot')
+    const third = aVm({ vmId: 'c'.repeat(32), name: 'late' })
+    await rig.send([aVm({ vmId: OTHER, name: 'db' }), aVm(), third])
+    await expect.poll(() => rig.row(third.vmId)?.reason).toBe('vm/over-capacity')
+    release()
+    await rig.engine.idle()
+    expect([rig.brief(), rig.brief(OTHER)]).toEqual(['running/ready/', 'running/ready/'])
+  })
+
   it('an image only the control plane has is wanted, costs nothing, and its arrival goes on at once', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm({ imageUrl: '' }))

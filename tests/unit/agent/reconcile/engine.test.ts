@@ -347,6 +347,28 @@ describe('the engine', () => {
     expect(rig.brief()).toBe('stopped/ready/')
   })
 
+  it('every VM is looked at again about every 10 seconds, for as long as the agent runs', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.engine.stop()
+    let looks = 0
+    const list = rig.records.list.bind(rig.records)
+    rig.records.list = () => {
+      looks++
+      return list()
+    }
+    await rig.begin({ tick: true })
+    expect(looks).toBe(1)
+    for (const expected of [2, 3, 4]) {
+      rig.clock.advance(8_900)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(looks).toBe(expected - 1)
+      rig.clock.advance(2_200)
+      await expect.poll(() => looks).toBe(expected)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+
   it('a change is told, a tick that finds nothing new is not', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())

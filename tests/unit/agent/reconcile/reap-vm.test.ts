@@ -76,6 +76,71 @@ describe('a deleted VM', () => {
     expect(rig.engine.report().destroyed).toEqual([ID])
   })
 
+  it('is destroyed to the end though the time of the pass is over', async () => {
+    await using rig = await Rig.open({ passTimeoutMs: 60_000 })
+    await rig.want(aVm())
+    const release = rig.backend.hold('destroy')
+    await rig.send([dead(0n)])
+    await expect.poll(() => rig.backend.calls).toContain(`destroy ${ID}`)
+    rig.clock.advance(60_000)
+    expect(rig.records.of(ID)).toBeDefined()
+    release()
+    await rig.engine.idle()
+    expect(rig.records.of(ID)).toBeUndefined()
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
+  it('is not acknowledged while a create of it may still be about to write', async () => {
+    await using rig = await Rig.open()
+    const gate = Promise.withResolvers<void>()
+    rig.images.onFetch = () => gate.promise
+    await rig.send([aVm()])
+    await expect.poll(() => rig.images.fetches).toBe(1)
+    await rig.send([dead(0n)])
+    expect(rig.engine.report().destroyed).toEqual([])
+    gate.resolve()
+    await rig.engine.idle()
+    expect(rig.engine.report().destroyed).toEqual([ID])
+    expect(rig.records.of(ID)).toBeUndefined()
+  })
+
+  it('keeps its data when it is wanted again while the hypervisor is still ending it', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    const release = rig.backend.hold('destroy')
+    await rig.send([dead(0n)])
+    await expect.poll(() => rig.backend.calls).toContain(`destroy ${ID}`)
+    await rig.send([aVm()])
+    release()
+    await rig.engine.idle()
+    expect(rig.brief()).toBe('running/ready/')
+    expect(rig.backend.calls.filter((c) => c.startsWith('prepareRootDisk'))).toHaveLength(1)
+  })
+
+  it('keeps its data when it is deleted anew, with a grace, while the hypervisor is still ending it', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    const release = rig.backend.hold('destroy')
+    await rig.send([dead(0n)])
+    await expect.poll(() => rig.backend.calls).toContain(`destroy ${ID}`)
+    await rig.send([aVm()])
+    await rig.send([dead()])
+    release()
+    await rig.engine.idle()
+    expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
+    expect(rig.records.of(ID)).toBeDefined()
+  })
+
+  it('is purged on a full disk too: that is what makes room', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.onSave = () => {
+      throw new Fault('host/disk-full', 'transient', {})
+    }
+    await rig.want(dead(0n))
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
   it('a grace of 0 purges now, without waiting for the guest', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())

@@ -197,7 +197,7 @@ export class Rig implements AsyncDisposable {
   }
 
   /** A successor that has just started. */
-  async begin(): Promise<void> {
+  async begin({ tick = false } = {}): Promise<void> {
     const { slots = 0, passTimeoutMs = 0, measured } = this.#options
     this.slots = new CreateSlots(slots)
     this.engine = new Engine({
@@ -235,7 +235,7 @@ export class Rig implements AsyncDisposable {
       ...(measured ? { measured } : {}),
     })
     if (!this.#options.many) this.engine.onChange(() => this.#tell())
-    await this.engine.start({ tick: false })
+    await this.engine.start({ tick })
   }
 
   /** Sends the next snapshot and does not wait for the work. */

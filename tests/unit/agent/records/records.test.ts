@@ -46,6 +46,18 @@ describe('VM records', () => {
     expect(await records.list()).toEqual([ID])
   })
 
+  it('of many VMs are saved at once without disturbing each other', async () => {
+    const records = fileRecords(layout)
+    const ids = ['1', '2', '3', '4', '5', '6', '7', '8'].map((n) => n.repeat(32))
+    const ofVm = (vmId: string) => newRecord(create(VmSpecSchema, { vmId, name: `vm-${vmId[0]}` }))
+    await Promise.all(ids.flatMap((id) => [records.save(ofVm(id)), records.save({ ...ofVm(id), createAttempts: 2 })]))
+    for (const id of ids)
+      expect(await records.read(id)).toMatchObject({
+        kind: 'record',
+        record: { spec: { vmId: id, name: `vm-${id[0]}` } },
+      })
+  })
+
   it('a save leaves only the record, whatever was there', async () => {
     const records = fileRecords(layout)
     await records.save(full())
@@ -121,17 +133,20 @@ describe('VM records', () => {
     expect(await records.read(ID)).toMatchObject({ kind: 'unreadable', problem: 'it is empty' })
   })
 
-  it('a disk whose record is missing is unreadable, not absent: nothing may make a new disk in its place', async () => {
-    const records = fileRecords(layout)
-    await records.save(full())
-    await writeFile(layout.vmDir(ID).disk, 'disk')
-    await rm(layout.vmDir(ID).record)
-    expect(await records.list()).toEqual([ID])
-    expect(await records.read(ID)).toMatchObject({
-      kind: 'unreadable',
-      problem: 'it is missing, but the disk is there',
-    })
-  })
+  it.each(['disk', 'rawDisk'] as const)(
+    'a %s whose record is missing is unreadable, not absent: nothing may make a new one in its place',
+    async (disk) => {
+      const records = fileRecords(layout)
+      await records.save(full())
+      await writeFile(layout.vmDir(ID)[disk], 'disk')
+      await rm(layout.vmDir(ID).record)
+      expect(await records.list()).toEqual([ID])
+      expect(await records.read(ID)).toMatchObject({
+        kind: 'unreadable',
+        problem: 'it is missing, but the disk is there',
+      })
+    },
+  )
 
   it('are listed whole, however many there are', async () => {
     const records = fileRecords(layout)
