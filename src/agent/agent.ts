@@ -80,7 +80,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const identity = await Identity.load(layout.identity, clock.now, reserve.files.writeDurable)
     const looking = new AbortController()
     undo.push(() => looking.abort())
-    const programs = hypervisorFacts(platform, vfkit)
+    const programs = hypervisorFacts(platform, vfkit, options.backend)
     const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
     const images = await ImageCache.open(layout.images, { fetch, clock })
     undo.push(() => images.close())

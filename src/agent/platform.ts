@@ -1,11 +1,15 @@
 import { Fault } from '../ipc/faults.ts'
 import type { Backend } from './backends/backend.ts'
+import { CLOUD_HYPERVISOR } from './backends/cloud-hypervisor/argv.ts'
+import { ChHost, probeKvm } from './backends/cloud-hypervisor/ch-host.ts'
+import { CloudHypervisorBackend } from './backends/cloud-hypervisor/cloud-hypervisor-backend.ts'
 import { QemuBackend, type QemuDeps } from './backends/qemu/qemu-backend.ts'
 import { QEMU } from './backends/qemu/qemu-machines.ts'
 import { VfkitBackend } from './backends/vfkit/vfkit-backend.ts'
 import { probeVfkit, VFKIT } from './backends/vfkit/vfkit-host.ts'
 import type { Acceleration } from './facts/acceleration-probe.ts'
 import type { HostLookerOptions } from './facts/host-facts.ts'
+import { IpTaps } from './network/tap.ts'
 import { darwinProcesses } from './os/darwin-processes.ts'
 import { linuxProcesses, type Processes } from './os/process.ts'
 
@@ -30,7 +34,9 @@ export const hostProcesses = (platform: NodeJS.Platform): Processes =>
 export function hypervisorFacts(
   platform: NodeJS.Platform,
   vfkit: string | undefined,
+  asked = '',
 ): Pick<HostLookerOptions, 'hypervisor' | 'needed' | 'probe'> {
+  if (asked === 'cloud-hypervisor') return { hypervisor: CLOUD_HYPERVISOR, needed: ['qemu-img', 'ip'], probe: probeKvm }
   return platform === 'darwin'
     ? { hypervisor: vfkit ?? VFKIT, needed: [], probe: probeVfkit }
     : { hypervisor: QEMU, needed: ['qemu-img'] }
@@ -54,6 +60,11 @@ export function makeBackend(
     return new VfkitBackend({ ...rest, program: vfkit, leases, platform })
   }
   if (platform !== 'linux') throw unsupported(`there is no hypervisor backend for ${platform} yet`)
+  if (asked === 'cloud-hypervisor') {
+    if (arch !== 'x64' && arch !== 'arm64') throw unsupported(`cloud-hypervisor does not run on ${arch}`)
+    const { run } = parts
+    return new CloudHypervisorBackend({ ...parts, host: new ChHost({ run, arch }), taps: new IpTaps(run) })
+  }
   if (arch !== 'x64') throw unsupported(`there is no hypervisor backend for ${arch} yet`)
   if (asked !== '' && asked !== 'qemu') throw unsupported(`there is no backend ${asked}`)
   const acceleration = async (signal: AbortSignal) => {

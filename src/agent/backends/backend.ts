@@ -4,6 +4,7 @@ import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
 import type { ProcessIdentity } from '../os/process.ts'
 import type { VmLayout } from '../records/layout.ts'
+import type { VmmFiles } from './vmm-process.ts'
 
 /** What a backend can do on this host, so that nobody finds out by trying. It never changes while the agent runs. */
 export interface Capabilities {
@@ -91,6 +92,8 @@ export interface Backend {
   endedCleanly?(vm: VmLayout): boolean
   /** Trouble of a running guest that a person should see, from memory. Undefined = nothing to say. */
   complaint(vm: VmLayout): Complaint | undefined
+  /** Where the process of the VM is noted; absent = where the layout says. */
+  files?(vm: VmLayout): VmmFiles
   /** The command line a boot would use now, program first; starts and writes nothing. Faults as of boot. */
   command?(request: BootRequest, signal: AbortSignal): Promise<CommandPart[]>
   /** Address a client on the host can reach. Empty = no answer; it never clears a known one. */

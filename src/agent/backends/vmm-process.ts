@@ -14,6 +14,8 @@ const NoteFile = z.object({
   started_at: z.iso.datetime(),
   acceleration: z.string(),
   machine: z.string(),
+  /** With pid 0: an argument by which the process that is being started is known. */
+  starting: z.string().optional(),
 })
 
 /** The hypervisor process of one VM as noted right after its spawn. */
@@ -24,8 +26,21 @@ export interface VmmProcess {
   machine: string
 }
 
+/**
+ * Durable before a spawn: until its process is noted, one that runs in the VM's directory with this argument is taken
+ * for it.
+ */
+export async function noteStart(vm: VmmFiles, processes: Processes, argument: string): Promise<void> {
+  const identity = { pid: 0, startTime: '', bootId: processes.bootId() }
+  await writeNote(vm, { identity, startedAt: new Date(0), acceleration: '', machine: '' }, argument)
+}
+
 /** Durable before it resolves: from then on the process is found again by this alone. */
 export async function noteProcess(vm: VmmFiles, process: VmmProcess): Promise<void> {
+  await writeNote(vm, process)
+}
+
+async function writeNote(vm: VmmFiles, process: VmmProcess, starting?: string): Promise<void> {
   const { pid, startTime, bootId } = process.identity
   const note: z.infer<typeof NoteFile> = {
     pid,
@@ -34,6 +49,7 @@ export async function noteProcess(vm: VmmFiles, process: VmmProcess): Promise<vo
     started_at: process.startedAt.toISOString(),
     acceleration: process.acceleration,
     machine: process.machine,
+    ...(starting === undefined ? {} : { starting }),
   }
   await writeDurable('vmm.note', vm.hypervisor, `${JSON.stringify(note)}\n`)
 }
@@ -65,10 +81,13 @@ export async function peekProcess(
 ): Promise<{ process: VmmProcess; noted: boolean } | undefined> {
   const noted = await readNote(vm)
   if (noted && processes.alive(noted.identity)) return { process: noted, noted: true }
-  // An agent that died between the spawn and the note leaves only what the process itself says its pid is.
-  const pid = (await unnotedPid()) ?? Number.NaN
+  // An agent that died between the spawn and the note leaves what the process says its pid is, or where it runs.
+  const dir = await realpath(vm.dir).catch(() => undefined)
+  if (dir === undefined) return undefined
+  const started = noted?.starting === undefined ? undefined : processes.pidsIn?.(dir, noted.starting)[0]
+  const pid = (await unnotedPid()) ?? started ?? Number.NaN
   const identity = processes.identify(pid)
-  if (!identity || processes.cwd(pid) !== (await realpath(vm.dir).catch(() => undefined))) return undefined
+  if (!identity || processes.cwd(pid) !== dir) return undefined
   const startedAt = new Date(now() - processes.ageMs(identity))
   return { process: { identity, startedAt, acceleration: '', machine: noted?.machine ?? '' }, noted: false }
 }
@@ -78,17 +97,18 @@ async function pidfilePid(path: string): Promise<number | undefined> {
   return bytes === undefined ? undefined : Number(bytes.toString('utf8').trim())
 }
 
-async function readNote(vm: VmmFiles): Promise<VmmProcess | undefined> {
+async function readNote(vm: VmmFiles): Promise<(VmmProcess & { starting: string | undefined }) | undefined> {
   const bytes = await readIfPresent(vm.hypervisor)
   if (bytes === undefined) return undefined
   const note = NoteFile.safeParse(parseJson(bytes.toString('utf8')))
   if (!note.success) return undefined
-  const { pid, start_time, boot_id, started_at, acceleration, machine } = note.data
+  const { pid, start_time, boot_id, started_at, acceleration, machine, starting } = note.data
   return {
     identity: { pid, startTime: start_time, bootId: boot_id },
     startedAt: new Date(started_at),
     acceleration,
     machine,
+    starting,
   }
 }
 

@@ -29,7 +29,7 @@ export interface Taps {
 const Links = z.array(
   z.looseObject({
     flags: z.array(z.string()),
-    linkinfo: z.looseObject({ info_kind: z.string().optional() }).optional(),
+    linkinfo: z.looseObject({ info_data: z.looseObject({ type: z.string().optional() }).optional() }).optional(),
   }),
 )
 
@@ -45,7 +45,7 @@ export class IpTaps implements Taps {
     const found = await this.#look(name, signal)
     if (found === undefined)
       check('ip tuntap add', await installed(this.#run('tap.make', 'ip', addArgv(name), { signal, timeoutMs: IP_MS })))
-    else if (found.linkinfo?.info_kind !== 'tun')
+    else if (found.linkinfo?.info_data?.type !== 'tap')
       throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${name} of this host is no tap` })
     if (!found?.flags.includes('UP'))
       check('ip link set', await installed(this.#run('tap.up', 'ip', upArgv(name), { signal, timeoutMs: IP_MS })))

@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { type Failpoint, hit } from './failpoints.ts'
 import { isAbsent } from './files.ts'
 
@@ -26,6 +26,8 @@ export interface Processes {
   signal(point: Failpoint, identity: ProcessIdentity, signal: NodeJS.Signals): boolean
   /** Working directory; undefined when it cannot be read. */
   cwd(pid: number): string | undefined
+  /** Pids of what runs in this working directory and was given this argument. Looks at every process; absent = cannot. */
+  pidsIn?(dir: string, argument: string): number[]
 }
 
 /** Ticks per second in /proc; fixed by the kernel's interface. */
@@ -52,6 +54,13 @@ export function linuxProcesses(proc = '/proc', kill: Kill = process.kill): Proce
   }
   const alive = (identity: ProcessIdentity): boolean =>
     identity.bootId === bootId() && identify(identity.pid)?.startTime === identity.startTime
+  const cwd = (pid: number) => {
+    try {
+      return readlinkSync(`${proc}/${pid}/cwd`)
+    } catch {
+      return undefined
+    }
+  }
   const uptimeMs = () => Math.round(Number.parseFloat(readFileSync(`${proc}/uptime`, 'utf8')) * 1000)
   return {
     bootId,
@@ -60,13 +69,12 @@ export function linuxProcesses(proc = '/proc', kill: Kill = process.kill): Proce
     ageMs: ({ startTime }) => uptimeMs() - (Number(startTime) * 1000) / CLOCK_TICKS,
     alive,
     signal: (point, identity, signal) => alive(identity) && sendSignal(point, identity.pid, signal, kill),
-    cwd(pid) {
-      try {
-        return readlinkSync(`${proc}/${pid}/cwd`)
-      } catch {
-        return undefined
-      }
-    },
+    cwd,
+    pidsIn: (dir, argument) =>
+      readdirSync(proc)
+        .map(Number)
+        .filter((pid) => identify(pid) && cwd(pid) === dir)
+        .filter((pid) => readProc(`${proc}/${pid}/cmdline`)?.split('\0').includes(argument)),
   }
 }
 

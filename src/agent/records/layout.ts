@@ -8,6 +8,8 @@ export interface VmLayout {
   dir: string
   record: string
   disk: string
+  /** The disk of backends that take raw only; a VM has one of the two. */
+  rawDisk: string
   seed: string
   pidfile: string
   /** What the hypervisor printed since its last start. */
@@ -69,6 +71,7 @@ function vmLayout(vms: string, id: string): VmLayout {
     dir,
     record: join(dir, 'record.json'),
     disk: join(dir, 'disk.qcow2'),
+    rawDisk: join(dir, 'disk.raw'),
     seed: join(dir, 'seed.iso'),
     pidfile: join(dir, 'qemu.pid'),
     hypervisorLog: join(dir, 'qemu.log'),

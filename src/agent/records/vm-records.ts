@@ -1,7 +1,7 @@
 import { Fault } from '../../ipc/faults.ts'
 import { isId } from '../../ipc/names.ts'
 import * as files from '../os/files.ts'
-import type { AgentLayout } from './layout.ts'
+import type { AgentLayout, VmLayout } from './layout.ts'
 import { problemOf } from './problem.ts'
 import { decodeRecord, encodeRecord, type VmRecord } from './vm-record.ts'
 
@@ -35,9 +35,10 @@ const LIST_BATCH = 64
 /** Records as files below the layout's `vms`. */
 export function fileRecords(layout: AgentLayout, on: RecordFiles = files): VmRecords {
   const isThere = async (path: string) => (await on.sizeIfPresent(path).catch(() => 0)) !== undefined
+  const hasDisk = async ({ disk, rawDisk }: VmLayout) => (await isThere(disk)) || (await isThere(rawDisk))
   const holdsVm = async (id: string) => {
     const vm = layout.vmDir(id)
-    return (await isThere(vm.record)) || (await isThere(vm.disk))
+    return (await isThere(vm.record)) || (await hasDisk(vm))
   }
   return {
     async list() {
@@ -55,7 +56,7 @@ export function fileRecords(layout: AgentLayout, on: RecordFiles = files): VmRec
       try {
         const bytes = await on.readIfPresent(vm.record)
         if (bytes) return { kind: 'record', record: recordOf(id, bytes) }
-        if (await isThere(vm.disk)) throw new Error('it is missing, but the disk is there')
+        if (await hasDisk(vm)) throw new Error('it is missing, but the disk is there')
         return { kind: 'absent' }
       } catch (error) {
         return { kind: 'unreadable', error, problem: problemOf(error) }

@@ -46,7 +46,7 @@ export async function showCommand(deps: ShowDeps, ref: string, signal: AbortSign
   const { spec } = record
   const vm = deps.layout.vmDir(spec.vmId)
   const backend = deps.backendOf(spec.backend)
-  const pid = (await peekProcess(vm, deps.processes, deps.now))?.process.identity.pid
+  const pid = (await peekProcess(backend.files?.(vm) ?? vm, deps.processes, deps.now))?.process.identity.pid
   const running = pid === undefined ? undefined : await deps.argvOf(pid)
   const shown = { vmId: spec.vmId, name: spec.name, backend: backend.name, cwd: vm.dir, pid, nextUnknown: '' }
   try {

@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noSerialPump, type SerialPump } from '../../../src/agent/backends/backend.ts'
 import { ChHost } from '../../../src/agent/backends/cloud-hypervisor/ch-host.ts'
-import {
-  CloudHypervisorBackend,
-  chPlaces,
-} from '../../../src/agent/backends/cloud-hypervisor/cloud-hypervisor-backend.ts'
+import { chPlaces } from '../../../src/agent/backends/cloud-hypervisor/ch-places.ts'
+import { CloudHypervisorBackend } from '../../../src/agent/backends/cloud-hypervisor/cloud-hypervisor-backend.ts'
 import type { Taps } from '../../../src/agent/network/tap.ts'
 import { detach, run } from '../../../src/agent/os/exec.ts'
 import { linuxProcesses } from '../../../src/agent/os/process.ts'
@@ -30,8 +28,11 @@ export class FakeTaps implements Taps {
 }
 
 export interface ChRig extends ProcessUnderTest {
+  backend: CloudHypervisorBackend
   taps: FakeTaps
-  open(change?: Change & { serial?: SerialPump; clock?: Clock; firmwareDirs?: string[] }): CloudHypervisorBackend
+  open(
+    change?: Change & { serial?: SerialPump; clock?: Clock; firmwareDirs?: string[]; deadlineMs?: number },
+  ): CloudHypervisorBackend
   /** How the peer misbehaves from now on; read by it at every step. */
   misbehave(vm: VmLayout, script: Script): Promise<void>
   /** Endpoints asked, in order. */
@@ -46,7 +47,7 @@ export async function chRig(): Promise<ChRig> {
   await writeFile(join(stateDir, 'CLOUDHV.fd'), 'firmware')
   const taps = new FakeTaps()
   const opened: CloudHypervisorBackend[] = []
-  const open: ChRig['open'] = ({ processes, program, serial, clock, firmwareDirs } = {}) => {
+  const open: ChRig['open'] = ({ processes, program, serial, clock, firmwareDirs, deadlineMs } = {}) => {
     const backend = new CloudHypervisorBackend({
       run,
       detach,
@@ -62,6 +63,7 @@ export async function chRig(): Promise<ChRig> {
         firmwareDirs: firmwareDirs ?? [stateDir],
       }),
       taps,
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })
     opened.push(backend)
     return backend

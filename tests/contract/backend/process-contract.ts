@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Backend } from '../../../src/agent/backends/backend.ts'
+import { readRange } from '../../../src/agent/os/files.ts'
 import { linuxProcesses, type Processes } from '../../../src/agent/os/process.ts'
 import { agentLayout, type VmLayout } from '../../../src/agent/records/layout.ts'
 import { type BackendUnderTest, bootFirst, live, SPEC, VM_ID } from './backend-contract.ts'
@@ -31,7 +32,7 @@ interface Note {
 }
 
 /** Pids whose working directory is the VM's: its hypervisors, whoever started them. */
-async function pidsIn(dir: string): Promise<number[]> {
+export async function pidsIn(dir: string): Promise<number[]> {
   const processes = linuxProcesses()
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   return pids.filter((pid) => processes.identify(pid) && processes.cwd(pid) === dir)
@@ -71,7 +72,7 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
     it('a root disk is put in place whole, over what an unfinished create left', async () => {
       await writeFile(under.disk(vm), 'half a disk')
       await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
-      expect((await readFile(under.disk(vm))).subarray(0, 11).toString()).not.toBe('half a disk')
+      expect((await readRange(under.disk(vm), 0, 11)).toString()).not.toBe('half a disk')
       const beside = await readdir(vm.dir)
       expect(beside.filter((file) => file.endsWith('.tmp'))).toEqual([])
       expect(beside).toContain(basename(under.disk(vm)))

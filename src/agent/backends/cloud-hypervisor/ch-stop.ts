@@ -57,16 +57,14 @@ async function pressButton(api: ApiClient, signal: AbortSignal): Promise<void> {
   await api.powerButton(signal)
 }
 
-/** False when the VMM does not answer at all; a refusal is an answer, and so is an end in place of one. */
+/** False when the VMM does not answer; a refusal is an answer. */
 async function pullPlug(api: ApiClient): Promise<boolean> {
   const answers = async (call: Promise<void>) =>
     await call.then(
       () => true,
       (error) => error instanceof ApiRefusal,
     )
-  if (!(await answers(api.shutdown()))) return false
-  await answers(api.shutdownVmm())
-  return true
+  return (await answers(api.shutdown())) && (await answers(api.shutdownVmm()))
 }
 
 function terminate({ processes }: StopDeps, process: ProcessIdentity): boolean {

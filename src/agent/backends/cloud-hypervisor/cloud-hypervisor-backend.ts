@@ -1,14 +1,10 @@
-import { basename, join } from 'node:path'
-import type { Clock } from '../../../ipc/base/clock.ts'
-import type { Log } from '../../../ipc/base/log.ts'
+import { join } from 'node:path'
 import { asFault, Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../../images/image-cache.ts'
-import { macOf } from '../../network/mac.ts'
-import { type Taps, tapName } from '../../network/tap.ts'
-import type { Detach, Run } from '../../os/exec.ts'
-import { readTail, removeTree } from '../../os/files.ts'
-import type { Processes } from '../../os/process.ts'
+import { tapName } from '../../network/tap.ts'
+import type { Run } from '../../os/exec.ts'
+import { readTail } from '../../os/files.ts'
 import { connectUnix } from '../../os/unix-socket.ts'
 import type { VmLayout } from '../../records/layout.ts'
 import { SerialRecorder } from '../../serial/serial-recorder.ts'
@@ -25,19 +21,16 @@ import type {
 } from '../backend.ts'
 import { killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
-import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
+import { findProcess, forgetProcess, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { ApiClient } from './api-client.ts'
-import { type ChFiles, chCommand } from './argv.ts'
+import { chCommand } from './argv.ts'
+import { type BootDeps, bringUp, isOn, proveBooted, startVmm, untilAnswers } from './ch-boot.ts'
 import { createRawDisk } from './ch-disk.ts'
-import type { ChHost } from './ch-host.ts'
+import { chPlaces } from './ch-places.ts'
 import { stopVmm } from './ch-stop.ts'
 import { type ChEnding, endingOf, parseEvents } from './event-log.ts'
 import { failureReasonOf } from './failure-reason.ts'
-import { vmConfig } from './vm-config.ts'
 
-const POLL_MS = 50
-/** A started VMM answers on its socket within this, busy host included. */
-const START_MS = 30_000
 const CONNECT_MS = 2_000
 /** A VMM whose process lives and that says nothing for this long is hung. */
 const HUNG_MS = 20_000
@@ -50,15 +43,11 @@ const ENDINGS: Readonly<Record<ChEnding, string>> = {
   '': '',
 }
 
-export interface ChDeps {
+export interface ChDeps extends BootDeps {
   run: Run
-  detach: Detach
-  processes: Processes
-  clock: Clock
-  log: Log
   serial: SerialPump
-  host: ChHost
-  taps: Taps
+  /** Of a request; absent = as long as an honest one may take. */
+  deadlineMs?: number
 }
 
 /** What is known of a VM from looking at it; nothing of it is needed to find it again. */
@@ -69,21 +58,6 @@ interface Seen {
   /** Since when it was asked and nothing heard, monotonic ms. */
   silentSince?: number
   ending?: ChEnding
-}
-
-/** Where the things of one VM are that other backends name otherwise. */
-export function chPlaces(vm: VmLayout): { dir: string; hypervisor: string; pidfile: string; log: string } & ChFiles {
-  return {
-    dir: vm.dir,
-    hypervisor: join(vm.dir, 'cloud-hypervisor.json'),
-    pidfile: join(vm.dir, 'cloud-hypervisor.pid'),
-    log: join(vm.dir, 'cloud-hypervisor.log'),
-    apiSocketName: 'api.sock',
-    serialSocketName: vm.serialSocketName,
-    events: 'events.log',
-    disk: 'disk.raw',
-    seed: basename(vm.seed),
-  }
 }
 
 /** cloud-hypervisor as a detached process per VM, steered over its REST socket; its guest has a tap of its own. */
@@ -120,19 +94,25 @@ export class CloudHypervisorBackend implements Backend {
   async boot(request: BootRequest, signal: AbortSignal): Promise<Booted> {
     const { vm } = request
     const found = await this.#find(vm)
-    if (found && (await this.#hasBooted(vm)) !== false) return this.#attend(vm, found)
-    const process = found ?? (await this.#spawn(request, signal))
+    if (found && (await this.#mayRun(vm, found))) return this.#attend(vm, found)
+    if (!found) await this.#letGo(vm)
+    const process = found ?? (await startVmm(this.#deps, request, signal))
+    if (!process) throw await this.#startFailed(vm)
+    const api = this.#api(vm)
     try {
-      const { version } = await this.#untilAnswers(vm, process, signal)
-      await this.#bringUp(request, signal)
-      const booted = { ...process, machine: `cloud-hypervisor-${version}` }
-      await noteProcess(chPlaces(vm), booted)
-      return this.#attend(vm, booted)
+      const answer = await untilAnswers(this.#deps, api, process, signal)
+      if (!answer) throw await this.#startFailed(vm)
+      await bringUp(this.#deps, api, request, signal)
+      return this.#attend(vm, await proveBooted(chPlaces(vm), process, answer))
     } catch (error) {
-      // The guest has not run: nothing is lost, and the next boot begins with a clean VMM. A boot cut short goes on there.
+      // The guest has not run, as far as anybody saw: nothing is lost, and the next boot begins with a clean VMM. A boot cut short goes on there.
       if (signal.aborted) throw error
       throw await this.#giveUp(vm, process, error)
     }
+  }
+
+  files(vm: VmLayout): VmmFiles {
+    return chPlaces(vm)
   }
 
   async command({ vm }: BootRequest): Promise<CommandPart[]> {
@@ -158,8 +138,7 @@ export class CloudHypervisorBackend implements Backend {
       this.#see(vm).ending ??= await this.#readEnding(vm)
       return undefined
     }
-    if ((await this.#hasBooted(vm)) === false) return undefined
-    return this.#attend(vm, process)
+    return (await this.#mayRun(vm, process)) ? this.#attend(vm, process) : undefined
   }
 
   async failureReason(vm: VmLayout): Promise<string> {
@@ -197,7 +176,9 @@ export class CloudHypervisorBackend implements Backend {
   }
 
   #api(vm: VmLayout): ApiClient {
-    return new ApiClient({ connect: () => connectUnix(vm.dir, chPlaces(vm).apiSocketName, CONNECT_MS) })
+    const { deadlineMs } = this.#deps
+    const connect = () => connectUnix(vm.dir, chPlaces(vm).apiSocketName, CONNECT_MS)
+    return new ApiClient({ connect, ...(deadlineMs === undefined ? {} : { deadlineMs }) })
   }
 
   #find(vm: VmLayout): Promise<VmmProcess | undefined> {
@@ -212,64 +193,21 @@ export class CloudHypervisorBackend implements Backend {
     return findProcess(chPlaces(vm), processes, clock.now, ask)
   }
 
-  /** Undefined = it does not say: its process lives, so its guest may. */
-  async #hasBooted(vm: VmLayout): Promise<boolean | undefined> {
+  /** Whether the guest runs; one that did and whose VMM says nothing may still. */
+  async #mayRun(vm: VmLayout, process: VmmProcess): Promise<boolean> {
     const seen = this.#see(vm)
     try {
       const state = await this.#api(vm).state()
       delete seen.silentSince
       seen.state = state ?? ''
-      return state === 'Running' || state === 'Paused' || state === 'BreakPoint'
+      if (isOn(state) && process.machine === '') await proveBooted(chPlaces(vm), process, await this.#api(vm).ping())
+      return isOn(state)
     } catch (error) {
       if (seen.silentSince === undefined)
         this.#deps.log.warn('vm.no-answer', { vm: vm.id, error: asFault(error).message })
       seen.silentSince ??= this.#deps.clock.monotonic()
-      return undefined
+      return process.machine !== ''
     }
-  }
-
-  async #spawn({ vm }: BootRequest, signal: AbortSignal): Promise<VmmProcess> {
-    const { host, detach, processes, clock, taps } = this.#deps
-    const places = chPlaces(vm)
-    await taps.ensure(tapName(vm.id), signal)
-    await this.#letGo(vm)
-    // Up to v52 a socket that is left makes it end at once.
-    for (const name of [places.apiSocketName, places.serialSocketName, places.events])
-      await removeTree('ch.clear', join(vm.dir, name))
-    const argv = chCommand(host.program, places).flatMap(({ args }) => args)
-    const place = { cwd: vm.dir, logFile: places.log }
-    const pid = await detach('ch.spawn', host.program, argv.slice(1), place).catch(host.missing(host.program))
-    const identity = processes.identify(pid)
-    if (!identity) throw await this.#startFailed(vm)
-    const process = { identity, startedAt: new Date(clock.now()), acceleration: 'kvm', machine: '' }
-    await noteProcess(places, process)
-    return process
-  }
-
-  async #untilAnswers(vm: VmLayout, process: VmmProcess, signal: AbortSignal): Promise<{ version: string }> {
-    const { processes, clock } = this.#deps
-    const deadline = clock.monotonic() + START_MS
-    const api = this.#api(vm)
-    while (processes.alive(process.identity)) {
-      const answer = await api.ping(signal).catch(() => undefined)
-      if (answer && (answer.pid === undefined || answer.pid === process.identity.pid)) return answer
-      if (clock.monotonic() > deadline)
-        throw new Fault('vm/start-failed', 'transient', { detail: 'cloud-hypervisor does not answer on its socket' })
-      await clock.sleep(POLL_MS, signal)
-    }
-    throw await this.#startFailed(vm)
-  }
-
-  /** From wherever an earlier boot left it. */
-  async #bringUp({ vm, spec, image }: BootRequest, signal: AbortSignal): Promise<void> {
-    const api = this.#api(vm)
-    const state = await api.state(signal)
-    if (state === undefined) {
-      const firmware = image.kind === 'disk' ? await this.#deps.host.firmware() : ''
-      const machine = { vmId: vm.id, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), tap: tapName(vm.id) }
-      await api.create(vmConfig({ ...machine, image, firmware }, chPlaces(vm)), signal)
-    }
-    await api.boot(signal)
   }
 
   /** What the boot failed with, once its VMM is gone. */

@@ -22,7 +22,7 @@ export function vfkitPlaces(vm: VmLayout): VfkitPlaces {
     hypervisor: join(vm.dir, 'vfkit.json'),
     pidfile: join(vm.dir, 'vfkit.pid'),
     log: join(vm.dir, 'vfkit.log'),
-    disk: join(vm.dir, 'disk.raw'),
+    disk: vm.rawDisk,
     seed: vm.seed,
     variableStore: join(vm.dir, 'efi-variables'),
     socketDir,

@@ -22,7 +22,7 @@ import type {
 } from '../backend.ts'
 import { killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
-import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
+import { findProcess, forgetProcess, noteProcess, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { vfkitArgv } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
 import { LEASE_FILE_LIMIT, leasedAddress, parseLeases } from './leases.ts'
@@ -115,6 +115,10 @@ export class VfkitBackend implements Backend {
     const store = await sizeIfPresent(places.variableStore).catch(() => undefined)
     const machine = { vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image }
     return vfkitArgv(this.#deps.program, { ...machine, createVariableStore: store === undefined }, places)
+  }
+
+  files(vm: VmLayout): VmmFiles {
+    return vfkitPlaces(vm)
   }
 
   async shutdown(vm: VmLayout, options: StopOptions, signal: AbortSignal): Promise<void> {
