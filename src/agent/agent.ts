@@ -20,7 +20,7 @@ import { fileDesired } from './records/desired-state.ts'
 import { DiskReserve } from './records/disk-reserve.ts'
 import { Identity } from './records/identity.ts'
 import { agentLayout } from './records/layout.ts'
-import { emptyTrash, fileRecords } from './records/vm-records.ts'
+import { clearLeftovers, fileRecords } from './records/vm-records.ts'
 import { startRpcServer } from './rpc/server.ts'
 import { ensureHostKey } from './seed/host-key.ts'
 import { writeSeed } from './seed/seed.ts'
@@ -76,7 +76,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     reserve.start(clock)
     undo.push(() => reserve.stop())
     undo.push(await reserve.spend(() => takeLock(layout.lock, processes)))
-    await emptyTrash(layout)
+    await clearLeftovers(layout)
     const identity = await Identity.load(layout.identity, clock.now, reserve.files.writeDurable)
     const looking = new AbortController()
     undo.push(() => looking.abort())

@@ -8,7 +8,17 @@ import { ROOT, sourceFiles } from './source-files.ts'
 const TRIO = ['src/agent/os/exec.ts', 'src/agent/os/files.ts', 'src/agent/os/process.ts']
 /** What the trio offers without a failpoint: it changes nothing, or is the failpoint. */
 const NO_POINT = new Set([
-  ...['isAbsent', 'isDiskFull', 'tempBeside', 'openToRead', 'readIfPresent', 'listDir', 'sizeIfPresent', 'readRange'],
+  ...[
+    'isAbsent',
+    'isDiskFull',
+    'isTemp',
+    'tempBeside',
+    'openToRead',
+    'readIfPresent',
+    'listDir',
+    'sizeIfPresent',
+    'readRange',
+  ],
   ...['readTail', 'freeBytes', 'linuxProcesses', 'noteHit', 'endSelf', 'openTerminal', 'look', 'hasPid'],
 ])
 /** All else of node:fs may change something, open() too. */

@@ -10,7 +10,7 @@ import { DiskReserve, RESERVE_FILE_BYTES } from '../../src/agent/records/disk-re
 import { Identity } from '../../src/agent/records/identity.ts'
 import { agentLayout } from '../../src/agent/records/layout.ts'
 import { newRecord } from '../../src/agent/records/vm-record.ts'
-import { emptyTrash, fileRecords } from '../../src/agent/records/vm-records.ts'
+import { clearLeftovers, fileRecords } from '../../src/agent/records/vm-records.ts'
 import { DesiredStateSchema, SnapshotSchema } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { GiB, KiB, MiB } from '../../src/ipc/units.ts'
 import { ImageServer } from '../support/image-server.ts'
@@ -56,7 +56,7 @@ describe.each(['tmpfs', 'ext4'] as const)('what the agent knows, on a full %s', 
     expect((await Identity.load(layout.identity)).epoch).toBe(7n)
     expect(await desired.load()).toMatchObject({ kind: 'desired' })
     expect(reserve.size).toBeGreaterThan(0)
-    await emptyTrash(layout)
+    await clearLeftovers(layout)
   })
 
   it('is refused with words once even what was set aside is used up, and nothing that is there is harmed', async () => {

@@ -27,6 +27,9 @@ export const isDiskFull = (error: unknown): boolean => codeOf(error) === 'ENOSPC
 /** A name beside `path` that no other writer uses; leftovers end in `.tmp`. */
 export const tempBeside = (path: string): string => `${path}.${randomBytes(6).toString('hex')}.tmp`
 
+/** A name tempBeside gave to a writer. */
+export const isTemp = (name: string): boolean => /\.[0-9a-f]{12}\.tmp$/.test(name)
+
 /** Makes creations, renames and removals in `dir` durable. */
 async function syncDir(path: string): Promise<void> {
   await syncPath(path)

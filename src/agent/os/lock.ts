@@ -18,7 +18,10 @@ export async function takeLock(path: string, processes: Processes, pid = process
   if (!identity) throw new Fault('app/bug', 'bug', { message: `process ${pid} cannot see itself in /proc` })
   const own = `${identity.pid}:${identity.startTime}:${identity.bootId}`
   for (let tries = 0; tries < TRIES; tries++) {
-    if (await makeLink('lock.take', own, path)) return () => release(path, own)
+    if (await makeLink('lock.take', own, path)) {
+      await dropDeadGuard(path, processes)
+      return () => release(path, own)
+    }
     const holder = await holderOf(path)
     if (holder && processes.alive(holder))
       throw new Fault('agent/already-running', 'conflict', { dir: dirname(path), pid: String(holder.pid) })
@@ -29,10 +32,9 @@ export async function takeLock(path: string, processes: Processes, pid = process
 
 /** Removes a dead holder's lock; the look and the removal are one step among all who try. */
 async function brokeDead(path: string, own: string, processes: Processes): Promise<boolean> {
-  const guard = `${path}.break`
+  const guard = guardOf(path)
   if (!(await makeLink('lock.guard', own, guard))) {
-    const breaker = await holderOf(guard)
-    if (!breaker || !processes.alive(breaker)) await removeTree('lock.unguard-dead', guard)
+    await dropDeadGuard(path, processes)
     return false
   }
   try {
@@ -42,6 +44,15 @@ async function brokeDead(path: string, own: string, processes: Processes): Promi
   } finally {
     await removeTree('lock.unguard', guard)
   }
+}
+
+const guardOf = (path: string): string => `${path}.break`
+
+async function dropDeadGuard(path: string, processes: Processes): Promise<void> {
+  const guard = guardOf(path)
+  if ((await textOf(guard)) === undefined) return
+  const breaker = await holderOf(guard)
+  if (!breaker || !processes.alive(breaker)) await removeTree('lock.unguard-dead', guard)
 }
 
 async function release(path: string, own: string): Promise<void> {

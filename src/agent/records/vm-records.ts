@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 import { isId } from '../../ipc/names.ts'
 import * as files from '../os/files.ts'
@@ -85,5 +86,14 @@ function recordOf(id: string, bytes: Buffer): VmRecord {
   return record
 }
 
-/** What a crash left between the two halves of a removal. */
-export const emptyTrash = (layout: AgentLayout): Promise<void> => files.removeTree('trash.empty', layout.trash)
+/** Removes what writers and removers left that died at work; only what nothing refers to. Call before anything is begun. */
+export async function clearLeftovers(layout: AgentLayout): Promise<void> {
+  await files.removeTree('trash.empty', layout.trash)
+  const vms = (await files.listDir(layout.vms)).filter(isId).map((id) => layout.vmDir(id).dir)
+  for (const dir of [layout.stateDir, ...vms]) {
+    const temps = (await files.listDir(dir)).filter(files.isTemp)
+    for (const temp of temps) await files.removeTree('state.clean', join(dir, temp))
+  }
+  // Made for a record that never came.
+  for (const dir of vms) if ((await files.listDir(dir)).length === 0) await files.removeEmptyDir('vm-dir.clean', dir)
+}

@@ -205,6 +205,14 @@ describe('the lock of a state directory', () => {
     expect((await readdir(dir)).filter((name) => name.startsWith('agent.lock'))).toEqual(['agent.lock'])
   })
 
+  it('takes away what one left that died while it broke another', async () => {
+    const path = join(dir, 'agent.lock')
+    await symlink('4194999:1:another-boot', `${path}.break`)
+    const release = await takeLock(path, linuxProcesses())
+    expect(await readdir(dir)).toEqual(['agent.lock'])
+    await release()
+  })
+
   it('is not let go by one that lost it', async () => {
     const path = join(dir, 'agent.lock')
     const release = await takeLock(path, linuxProcesses())

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Identity, requireUsable } from '../../../../src/agent/records/identity.ts'
 import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
-import { emptyTrash, fileRecords } from '../../../../src/agent/records/vm-records.ts'
+import { clearLeftovers, fileRecords } from '../../../../src/agent/records/vm-records.ts'
 import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 
 const ID = 'a'.repeat(32)
@@ -184,8 +184,23 @@ describe('VM records', () => {
 
   it('what a removal left half done goes at the next start', async () => {
     await mkdir(join(layout.trash, 'half'), { recursive: true })
-    await emptyTrash(layout)
+    await clearLeftovers(layout)
     await expect(readdir(layout.trash)).rejects.toThrow('ENOENT')
+  })
+
+  it('what a writer left that died goes at the next start, and nothing else', async () => {
+    const records = fileRecords(layout)
+    await records.save(full())
+    const { dir, disk } = layout.vmDir(ID)
+    const empty = layout.vmDir('b'.repeat(32)).dir
+    await mkdir(empty)
+    await writeFile(disk, 'disk')
+    for (const name of ['record.json.0123456789ab.tmp', 'of-a-person.tmp']) await writeFile(join(dir, name), '')
+    await writeFile(`${layout.identity}.0123456789ab.tmp`, '')
+    await clearLeftovers(layout)
+    expect((await readdir(dir)).sort()).toEqual(['disk.qcow2', 'of-a-person.tmp', 'record.json'])
+    expect(await readdir(layout.vms)).toEqual([ID])
+    expect(await readdir(layout.stateDir)).toEqual(['vms'])
   })
 
   it.each(['../../etc', 'A'.repeat(32), ''])('the id %j becomes no path', (id) => {
