@@ -104,13 +104,13 @@ exit 1`
 }
 
 async function unpack(context: InstallContext, staging: string, artefact: Artefact): Promise<void> {
-  const dir = shellWord(staging)
+  const folder = shellWord(staging)
   // Run by the host's own Node.js, a bundle installs itself as such.
   const wrapper = `printf '#!/bin/sh\\nexec "%s" "%s/agent.cjs" "$@"\\n' "$(command -v node)" "$PWD" >eitri-agent`
   const run = artefact.kind === 'bundle' ? `mv plain agent.cjs && ${wrapper}` : 'mv plain eitri-agent'
   const script = `
 umask 077
-cd ${dir} || exit 1
+cd ${folder} || exit 1
 ${artefact.compressed ? 'gzip -dc sent >plain || exit 2; rm sent' : 'mv sent plain'} || exit 2
 printf 'sha256=%s\\n' "$(sha256sum plain | cut -d' ' -f1)"
 ${run} && chmod 755 eitri-agent && chmod 711 .`
