@@ -1,18 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { create } from '@bufbuild/protobuf'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import {
-  type DesiredState,
-  DesiredStateSchema,
-  type Report,
-  type Snapshot,
-  SnapshotSchema,
-} from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { MeteredVm } from '../facts/vm-meter.ts'
-import type { Desired, DesiredStore } from '../records/desired-state.ts'
+import type { DesiredStore } from '../records/desired-state.ts'
 import { checkedState, digestOf, isFenced } from './fence.ts'
+import { KeptDesired } from './kept-desired.ts'
 import type { PassDeps } from './pass-deps.ts'
 import { firstResult } from './reap-vm.ts'
 import { buildReport, type Measured } from './report.ts'
@@ -20,11 +14,10 @@ import { UnreadableRecords } from './unreadable-records.ts'
 import { type Assignment, hurries, runVmPass, supersedes } from './vm-pass.ts'
 import type { VmResult } from './vm-result.ts'
 import { VmWorker } from './vm-worker.ts'
-import { WantedVms } from './wanted-vms.ts'
+import type { WantedVms } from './wanted-vms.ts'
 
 /** Longest one pass over one VM may take, ms: above the 10 minutes a first image download is allowed. */
 const PASS_TIMEOUT_MS = 15 * 60_000
-const NOTHING_WANTED: DesiredState = create(DesiredStateSchema)
 
 /** The identity's memory of what was accepted; `raiseEpoch` is durable before it resolves. */
 export interface EpochKeeper {
@@ -59,11 +52,9 @@ export class Engine {
   readonly #workers = new Map<string, VmWorker<Assignment, VmResult>>()
   readonly #listeners = new Set<() => void>()
   readonly #unreadable: UnreadableRecords
+  readonly #desired: KeptDesired
   readonly #stopping = new AbortController()
   readonly #unsubscribe: (() => void)[] = []
-  #wanted = WantedVms.of(undefined)
-  /** What is wrong with the kept snapshot; '' = nothing. */
-  #undecided = ''
   /** Why the records cannot be looked through; '' = they can. */
   #unlisted = ''
   #counted = false
@@ -75,12 +66,13 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options
     this.#unreadable = new UnreadableRecords(options.passes.layout, options.passes.log)
+    this.#desired = new KeptDesired(options.desired, options.passes.log)
   }
 
   /** Takes up what an earlier agent left and works on it; resolves once every VM has its assignment. */
   async start({ tick = true } = {}): Promise<void> {
-    const { passes, images } = this.#options
-    this.#wanted = WantedVms.of(await this.#kept())
+    const { passes, images, epochs } = this.#options
+    await this.#desired.load(epochs.epoch)
     this.#unsubscribe.push(
       images.onComplete((sha256) => this.#imageCame(sha256)),
       passes.backend.onExit((vmId) => this.#deliver(vmId)),
@@ -93,8 +85,7 @@ export class Engine {
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const stop of this.#unsubscribe) stop()
-    await this.#accepting
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
+    await Promise.all([this.#accepting, ...[...this.#workers.values()].map((worker) => worker.stop())])
     await this.#ticking
   }
 
@@ -107,7 +98,8 @@ export class Engine {
   disown(): Promise<void> {
     return this.#inTurn(async () => {
       this.#fenced = false
-      await this.#keep(create(SnapshotSchema, { epoch: 0n, state: NOTHING_WANTED }), NOTHING_WANTED)
+      await this.#desired.drop(this.#isHere)
+      await this.#dispatched()
     })
   }
 
@@ -184,8 +176,15 @@ export class Engine {
     if (this.#fenced) return 'fenced'
     // Epoch first: between the two an older snapshot is refused already, and this one is welcome again.
     await epochs.raiseEpoch(snapshot.epoch, digest)
-    await this.#keep(snapshot, state)
+    await this.#desired.keep(snapshot, state, this.#isHere)
+    await this.#dispatched()
     return 'accepted'
+  }
+
+  readonly #isHere = (vmId: string): boolean => this.#recorded.has(vmId)
+
+  get #wanted(): WantedVms {
+    return this.#desired.wanted
   }
 
   /** One snapshot after the other, none once the agent stops. */
@@ -196,33 +195,6 @@ export class Engine {
     })
     this.#accepting = next.catch(() => {})
     return next
-  }
-
-  async #keep(snapshot: Snapshot, state: DesiredState): Promise<void> {
-    const deletedIn = this.#wanted.nextDeletedIn(state, snapshot.epoch, (id) => this.#recorded.has(id))
-    const desired = { snapshot, deletedIn }
-    await this.#options.desired.save(desired)
-    this.#wanted = WantedVms.of(desired)
-    this.#undecided = ''
-    await this.#dispatched()
-  }
-
-  async #kept(): Promise<Desired | undefined> {
-    const { passes, desired, epochs } = this.#options
-    const read = await desired.load()
-    if (read.kind === 'none') return undefined
-    try {
-      if (read.kind === 'unreadable') throw new Error(read.problem)
-      const { snapshot, deletedIn } = read.desired
-      checkedState(snapshot)
-      // Newer than anything this owner ever sent: an older owner's, who was told to go just before the agent ended.
-      const left = snapshot.epoch > epochs.epoch
-      return left ? { snapshot: create(SnapshotSchema, { state: NOTHING_WANTED }), deletedIn } : read.desired
-    } catch (error) {
-      this.#undecided = error instanceof Error ? error.message : String(error)
-      passes.log.error('engine.desired-unreadable', { file: passes.layout.desired, problem: this.#undecided })
-      return undefined
-    }
   }
 
   /** Counts what earlier agents admitted, and shows their records until a pass has looked at each VM. */
@@ -306,9 +278,9 @@ export class Engine {
   #troubles(): string[] {
     const { layout } = this.#options.passes
     const troubles = this.#unreadable.notices()
-    if (this.#undecided !== '')
+    if (this.#desired.problem !== '')
       troubles.unshift(
-        `What this host should run cannot be read (${layout.desired}: ${this.#undecided}); its VMs go on as they are until a control plane connects.`,
+        `What this host should run cannot be read (${layout.desired}: ${this.#desired.problem}); its VMs go on as they are until a control plane connects.`,
       )
     if (this.#unlisted !== '')
       troubles.unshift(
