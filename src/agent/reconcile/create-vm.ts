@@ -131,18 +131,25 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
 /** What no other try could change, told before anything is fetched. */
 function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
   if (!isName(spec.name))
-    throw new Fault('input/invalid', 'permanent', { field: 'name', value: spec.name, problem: 'not a host name' })
+    throw new Fault('input/invalid', 'permanent', {
+      field: 'name',
+      value: shown(spec.name),
+      problem: 'not a host name',
+    })
   if (!isKnownPower(spec.powerState))
     throw new Fault('input/invalid', 'permanent', {
       field: 'power_state',
-      value: spec.powerState.slice(0, 40),
+      value: shown(spec.powerState),
       problem: 'this agent does not know it',
     })
   if (spec.network !== '')
-    throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: spec.network })
+    throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: shown(spec.network) })
   if (spec.backend !== '' && spec.backend !== backend.name)
-    throw new Fault('vmm/missing', 'permanent', { host: 'This host', detail: `no backend ${spec.backend}` })
+    throw new Fault('vmm/missing', 'permanent', { host: 'This host', detail: `no backend ${shown(spec.backend)}` })
 }
+
+/** Enough of a value that is refused to know it again. */
+const shown = (value: string): string => value.slice(0, 80)
 
 async function withHostKey(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {
   if (record.hostPublicKey === '') await deps.records.save(record)

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { isName } from '../../ipc/names.ts'
 import { readIfPresent, writeDurable } from '../os/files.ts'
 
 /** A guest's SSH host key. */
@@ -10,7 +11,9 @@ export interface HostKey {
 }
 
 /** A new ed25519 key in OpenSSH's own format, which sshd reads. */
-export function generateHostKey(comment: string): HostKey {
+export function generateHostKey(name: string): HostKey {
+  // One line for ever: whatever a VM is called, its key is one that others put into their files.
+  const comment = isName(name) ? name : 'eitri'
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
   const pub = Buffer.from(jwk.x!, 'base64url')
   const seed = Buffer.from(jwk.d!, 'base64url')

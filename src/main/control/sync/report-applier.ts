@@ -13,6 +13,7 @@ import type { Registry } from './registry.ts'
 import { FactTracker, StatusTracker } from './status-tracker.ts'
 
 const ERROR_CHARS = 2_000
+const KEY_CHARS = 1_000
 
 export interface ApplierVms {
   find(id: string): VmRow | undefined
@@ -93,6 +94,7 @@ export class ReportApplier {
   }
 
   #applyHostKey(hostId: string, row: ReportedVm): void {
+    if (!isKeyLine(row.hostPublicKey)) return
     this.#hostKey.apply(row.vmId, row.hostPublicKey, (key) => this.#deps.vms.setHostPublicKey(row.vmId, hostId, key))
   }
 
@@ -159,6 +161,10 @@ export class ReportApplier {
     }
   }
 }
+
+/** One line that others may put into their files; anything else is no answer. */
+const isKeyLine = (text: string): boolean =>
+  text.length <= KEY_CHARS && /^[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( [\x21-\x7e]+)?$/.test(text)
 
 /** An unusable address is no answer. */
 const address = (text: string): string => (isIP(text) ? text : '')

@@ -171,6 +171,18 @@ describe('report applier', () => {
     expect(writes).toEqual(expect.arrayContaining(['network-ip', 'host-key', 'told']))
   })
 
+  it.each([
+    ['two lines', 'ssh-ed25519 AAAA web\nssh-ed25519 BBBB'],
+    ['an escape', 'ssh-ed25519 AAAA \x1b[2J'],
+    ['no key', 'ssh-ed25519'],
+    ['a book', `ssh-ed25519 ${'A'.repeat(2_000)}`],
+  ])('a host key that is %s is not stored', (_, hostPublicKey) => {
+    const { vms, host, writes, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    apply({ vms: [ready(vm.id, { hostPublicKey })] })
+    expect(writes).not.toContain('host-key')
+  })
+
   it('one report is one commit', () => {
     const { vms, host, db, apply } = anApplier()
     const rows = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
@@ -237,7 +249,10 @@ describe('report applier', () => {
     const vm = vms.create(aVm(other.id))
     vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 0 })
     const before = vms.find(vm.id)
-    apply({ vms: [ready(vm.id, { ip: '10.0.0.9', networkIp: '10.0.0.8', hostPublicKey: 'k' })], destroyed: [vm.id] })
+    apply({
+      vms: [ready(vm.id, { ip: '10.0.0.9', networkIp: '10.0.0.8', hostPublicKey: 'ssh-ed25519 AAAA' })],
+      destroyed: [vm.id],
+    })
     expect(vms.find(vm.id)).toEqual(before)
   })
 
