@@ -32,6 +32,8 @@ export interface ShownCommand {
   cwd: string
   /** Undefined = it does not run. */
   pid: number | undefined
+  /** What runs is among the parts; false for a process whose arguments cannot be read here. */
+  runsKnown: boolean
   parts: ShownPart[]
   /** Why nobody can say what the next start would use; '' = it is known. */
   nextUnknown: string
@@ -48,7 +50,15 @@ export async function showCommand(deps: ShowDeps, ref: string, signal: AbortSign
   const backend = deps.backendOf(spec.backend)
   const pid = (await peekProcess(backend.files?.(vm) ?? vm, deps.processes, deps.now))?.process.identity.pid
   const running = pid === undefined ? undefined : await deps.argvOf(pid)
-  const shown = { vmId: spec.vmId, name: spec.name, backend: backend.name, cwd: vm.dir, pid, nextUnknown: '' }
+  const shown = {
+    vmId: spec.vmId,
+    name: spec.name,
+    backend: backend.name,
+    cwd: vm.dir,
+    pid,
+    runsKnown: running !== undefined,
+    nextUnknown: '',
+  }
   try {
     const next = await nextCommand(deps, backend, vm, record, signal)
     const parts = running ? compareCommands(running, next) : next.map((part) => ({ ...part, where: 'next' as const }))

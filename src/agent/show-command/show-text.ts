@@ -6,8 +6,8 @@ const MARKS = { both: ' ', running: '-', next: '+' } as const
 
 /** One argument a line, each option with what it is for; `-` only in what runs, `+` only in the next start. */
 export function showText(shown: ShownCommand): string {
-  const { parts, pid } = shown
-  const marked = pid !== undefined && shown.nextUnknown === ''
+  const { parts, runsKnown } = shown
+  const marked = runsKnown && shown.nextUnknown === ''
   const lines = parts.flatMap(({ args, why, where }) =>
     args.map((arg, i) => {
       const text = `${marked ? MARKS[where] : ' '} ${exact(arg)}`
@@ -17,9 +17,11 @@ export function showText(shown: ShownCommand): string {
   return [head(shown), `in ${printable(shown.cwd)}`, '', ...lines].join('\n')
 }
 
-function head({ name, vmId, backend, pid, parts, nextUnknown }: ShownCommand): string {
+function head({ name, vmId, backend, pid, runsKnown, parts, nextUnknown }: ShownCommand): string {
   const who = `${name} (${vmId}), ${backend}`
   if (pid === undefined) return `${who}: does not run; this is what its next start would use`
+  if (!runsKnown)
+    return `${who}: runs as process ${pid}, whose arguments cannot be read here; this is what its next start would use`
   if (nextUnknown !== '')
     return `${who}: runs as process ${pid}; what its next start would use is not known. ${nextUnknown}`
   const differs = parts.some(({ where }) => where !== 'both')
@@ -34,8 +36,8 @@ const exact = (arg: string): string =>
 
 /** `--json`: `args` is what runs, or the next start of a VM that does not; `parts` is both. */
 export function showJson(shown: ShownCommand): Record<string, unknown> {
-  const { vmId, name, backend, cwd, pid, parts, nextUnknown } = shown
-  const now = pid === undefined ? parts : parts.filter(({ where }) => where !== 'next')
+  const { vmId, name, backend, cwd, pid, runsKnown, parts, nextUnknown } = shown
+  const now = !runsKnown ? parts : parts.filter(({ where }) => where !== 'next')
   return {
     vm_id: vmId,
     name,
@@ -44,8 +46,8 @@ export function showJson(shown: ShownCommand): Record<string, unknown> {
     ...(pid === undefined ? {} : { pid }),
     cwd,
     args: now.flatMap(({ args }) => args),
-    parts: parts.map(({ args, why, where }) => ({ args, why, in: pid === undefined ? 'next' : where })),
-    differs: pid !== undefined && nextUnknown === '' && parts.some(({ where }) => where !== 'both'),
+    parts: parts.map(({ args, why, where }) => ({ args, why, in: where })),
+    differs: runsKnown && nextUnknown === '' && parts.some(({ where }) => where !== 'both'),
     ...(nextUnknown === '' ? {} : { next_unknown: nextUnknown }),
   }
 }

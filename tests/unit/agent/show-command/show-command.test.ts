@@ -36,11 +36,13 @@ describe('the command line of a VM', () => {
   let records: MemoryRecords
   let backend: ShownBackend
   let runs: string[] | undefined
+  let unreadable: boolean
   beforeEach(async () => {
     stateDir = await mkdtemp(join(tmpdir(), 'eitri-show-'))
     records = new MemoryRecords()
     backend = new ShownBackend()
     runs = undefined
+    unreadable = false
     await records.save(of(ID))
   })
   afterEach(() => rm(stateDir, { recursive: true }))
@@ -58,7 +60,7 @@ describe('the command line of a VM', () => {
       const started = { identity, startedAt: new Date(0), acceleration: 'tcg', machine: 'pc-1' }
       await noteProcess(layout.vmDir(ID), started)
     }
-    const argvOf = async (pid: number) => (pid === 77 ? runs : undefined)
+    const argvOf = async (pid: number) => (pid === 77 && !unreadable ? runs : undefined)
     const deps = { layout, records, processes, backendOf: () => backend, now: () => 0, argvOf }
     return await showCommand(deps, ref, new AbortController().signal)
   }
@@ -133,6 +135,19 @@ describe('the command line of a VM', () => {
   it('in a place this user may not read is a fault that names the place', async () => {
     records.list = () => Promise.reject(new Error('EACCES: permission denied'))
     await expect(show()).rejects.toMatchObject({ code: 'input/invalid', params: { field: '--state-dir' } })
+  })
+
+  it('of a process whose arguments cannot be read is the next start, and is said to be', async () => {
+    runs = ['vmm']
+    unreadable = true
+    const shown = await show()
+    expect(showJson(shown)).toMatchObject({
+      running: true,
+      differs: false,
+      args: ['vmm', '-m', '512', '-machine', 'pc-1'],
+    })
+    expect(showText(shown)).toContain('whose arguments cannot be read here')
+    expect(showText(shown)).not.toMatch(/^[+-] /m)
   })
 
   it('cannot move the cursor of a terminal', async () => {
