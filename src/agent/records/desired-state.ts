@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { dirname } from 'node:path'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { z } from 'zod'
-import { Fault } from '../../ipc/faults.ts'
 import { type Snapshot, SnapshotSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import * as space from '../os/disk-space.ts'
+import { type LookAtDisk, namedIfFull } from '../os/disk-space.ts'
 import * as files from '../os/files.ts'
 import { problemOf } from './problem.ts'
 
@@ -31,7 +33,9 @@ const VERSION = 1
 const MAGIC = 'eitri-desired'
 const Head = z.object({ deleted_in: z.record(z.string(), z.string().regex(/^\d+$/)) })
 
-export type DesiredFiles = Pick<typeof files, 'readIfPresent' | 'writeDurable' | 'moveDurable'>
+export type DesiredFiles = Pick<typeof files, 'readIfPresent' | 'writeDurable' | 'moveDurable'> & {
+  diskSpace: LookAtDisk
+}
 
 /**
  * The snapshot in one file: a line with format, version and SHA-256 of the rest, a line of JSON, the snapshot's bytes.
@@ -39,7 +43,7 @@ export type DesiredFiles = Pick<typeof files, 'readIfPresent' | 'writeDurable' |
  */
 export function fileDesired(
   path: string,
-  { readIfPresent, writeDurable, moveDurable }: DesiredFiles = files,
+  { readIfPresent, writeDurable, moveDurable, diskSpace }: DesiredFiles = { ...files, ...space },
 ): DesiredStore {
   let unreadable = false
   return {
@@ -53,12 +57,13 @@ export function fileDesired(
       }
     },
     async save(desired) {
+      const bytes = encode(desired)
       try {
         if (unreadable) await moveDurable('desired.aside', path, `${path}.unreadable`)
         unreadable = false
-        await writeDurable('desired.save', path, encode(desired))
+        await writeDurable('desired.save', path, bytes)
       } catch (error) {
-        throw files.isDiskFull(error) ? new Fault('host/disk-full', 'transient', {}, { cause: error }) : error
+        throw await namedIfFull(error, dirname(path), bytes.length, diskSpace)
       }
     },
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { Fault } from '../../ipc/faults.ts'
 import { isId } from '../../ipc/names.ts'
+import { KiB } from '../../ipc/units.ts'
+import { diskSpace, type LookAtDisk, namedIfFull } from '../os/disk-space.ts'
 import * as files from '../os/files.ts'
 import type { AgentLayout, VmLayout } from './layout.ts'
 import { problemOf } from './problem.ts'
@@ -28,13 +29,16 @@ export interface VmRecords {
 export type RecordFiles = Pick<
   typeof files,
   'ensureDir' | 'listDir' | 'readIfPresent' | 'removeAtomically' | 'sizeIfPresent' | 'writeDurable'
->
+> & { diskSpace: LookAtDisk }
+
+/** What a record takes at most, for people who are told that it does not fit. */
+const RECORD_BYTES = 256 * KiB
 
 /** Files looked at at one time while listing. */
 const LIST_BATCH = 64
 
 /** Records as files below the layout's `vms`. */
-export function fileRecords(layout: AgentLayout, on: RecordFiles = files): VmRecords {
+export function fileRecords(layout: AgentLayout, on: RecordFiles = { ...files, diskSpace }): VmRecords {
   const isThere = async (path: string) => (await on.sizeIfPresent(path).catch(() => 0)) !== undefined
   const hasDisk = async ({ disk, rawDisk }: VmLayout) => (await isThere(disk)) || (await isThere(rawDisk))
   const holdsVm = async (id: string) => {
@@ -69,7 +73,7 @@ export function fileRecords(layout: AgentLayout, on: RecordFiles = files): VmRec
         await on.ensureDir('vm-dir.make', vm.dir)
         await on.writeDurable('record.save', vm.record, encodeRecord(record))
       } catch (error) {
-        throw files.isDiskFull(error) ? new Fault('host/disk-full', 'transient', {}, { cause: error }) : error
+        throw await namedIfFull(error, layout.stateDir, RECORD_BYTES, on.diskSpace)
       }
     },
     async remove(id) {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as files from '../../../../src/agent/os/files.ts'
 import { fileDesired } from '../../../../src/agent/records/desired-state.ts'
 import { SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 
@@ -56,6 +57,20 @@ describe('the last accepted snapshot', () => {
       await writeFile(path, bent)
       expect(await store.load(), `changed at ${i}`).toMatchObject({ kind: 'unreadable' })
     }
+  })
+
+  it('names the numbers when there is no room for it, and keeps the one before', async () => {
+    await fileDesired(path).save(desired)
+    const full = async () => {
+      throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    }
+    const diskSpace = async () => ({ free: 3 * 1024, total: 9_000_000, freeFiles: 9 })
+    const store = fileDesired(path, { ...files, writeDurable: full, diskSpace })
+    await expect(store.save(desired)).rejects.toMatchObject({
+      code: 'host/disk-full',
+      params: { where: dir, free: '3 KiB' },
+    })
+    expect(await store.load()).toMatchObject({ kind: 'desired' })
   })
 
   it('in a file that cannot be read at all is refused in words', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as files from '../../../../src/agent/os/files.ts'
 import { Identity, requireUsable } from '../../../../src/agent/records/identity.ts'
 import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
@@ -56,6 +57,20 @@ describe('VM records', () => {
         kind: 'record',
         record: { spec: { vmId: id, name: `vm-${id[0]}` } },
       })
+  })
+
+  it('name the numbers when there is no room for one, and the one before stays', async () => {
+    await fileRecords(layout).save(full())
+    const writeDurable = async () => {
+      throw Object.assign(new Error('quota'), { code: 'EDQUOT' })
+    }
+    const diskSpace = async () => ({ free: 5 * 1024 * 1024, total: 9_000_000, freeFiles: 9 })
+    const records = fileRecords(layout, { ...files, writeDurable, diskSpace })
+    await expect(records.save({ ...full(), lastError: 'y' })).rejects.toMatchObject({
+      code: 'host/disk-full',
+      params: { where: layout.stateDir, free: '5 MiB', detail: 'the quota is used up' },
+    })
+    expect(await records.read(ID)).toMatchObject({ kind: 'record', record: { lastError: 'x' } })
   })
 
   it('a save leaves only the record, whatever was there', async () => {

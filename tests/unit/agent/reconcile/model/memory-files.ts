@@ -41,6 +41,7 @@ export class MemoryDisk {
       await alive()
     }
     return {
+      diskSpace: async () => ({ free: this.full ? 0 : 2 ** 40, total: 2 ** 40, freeFiles: 1 }),
       ensureDir: async () => {
         await alive()
         return true
