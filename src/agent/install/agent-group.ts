@@ -15,13 +15,20 @@ export interface GroupSteps {
   add(did: string, undo: () => Promise<unknown>): void
 }
 
-/** The group with these logins in it; undefined when this host lets us make none. Raises Error for a login it does not take. */
+/**
+ * The group with these logins in it; undefined when this host lets us make none. `intend` hears what will be changed
+ * before it is. Raises Error for a login it does not take.
+ */
 export async function ensureAgentGroup(
   host: HostAccess,
   logins: readonly string[],
   steps: GroupSteps,
+  intend: (change: GroupChange) => Promise<void>,
 ): Promise<GroupChange | undefined> {
-  const made = groupId(AGENT_GROUP, await readGroups(host)) === undefined
+  const before = await readGroups(host)
+  const made = groupId(AGENT_GROUP, before) === undefined
+  const missing = logins.filter((login) => login !== 'root' && !groupMembers(AGENT_GROUP, before).includes(login))
+  if (made || missing.length > 0) await intend({ made, members: missing })
   if (made) {
     if (!(await any('group.make', host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP])))
       return undefined

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { TwoStepPoint } from '../os/failpoints.ts'
 import { readIfPresent, writeDurable } from '../os/files.ts'
 
 export const STARTERS = ['systemd', 'systemd-user', 'openrc', 'cron', 'app'] as const
@@ -16,12 +17,13 @@ const Install = z.object({
 })
 export type InstallRecord = z.infer<typeof Install>
 
-const pathOf = (stateDir: string) => join(stateDir, 'install.json')
+/** Where the note lies. */
+export const installNote = (stateDir: string) => join(stateDir, 'install.json')
 
 /** How this agent was installed; undefined when it was not, or the note cannot be read. */
 export async function readInstall(stateDir: string): Promise<InstallRecord | undefined> {
   try {
-    const bytes = await readIfPresent(pathOf(stateDir))
+    const bytes = await readIfPresent(installNote(stateDir))
     return bytes === undefined ? undefined : Install.parse(JSON.parse(bytes.toString('utf8')))
   } catch {
     return undefined
@@ -29,6 +31,6 @@ export async function readInstall(stateDir: string): Promise<InstallRecord | und
 }
 
 /** Durable when it resolves. */
-export async function writeInstall(stateDir: string, record: InstallRecord): Promise<void> {
-  await writeDurable('install.note', pathOf(stateDir), `${JSON.stringify(record, null, 2)}\n`)
+export async function writeInstall(point: TwoStepPoint, stateDir: string, record: InstallRecord): Promise<void> {
+  await writeDurable(point, installNote(stateDir), `${JSON.stringify(record, null, 2)}\n`)
 }

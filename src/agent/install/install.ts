@@ -16,7 +16,8 @@ import { agentLayout } from '../records/layout.ts'
 import { askStatus } from '../status/agent-status.ts'
 import { ensureAgentGroup, type GroupChange } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
-import { readInstall, type StartedBy, writeInstall } from './install-record.ts'
+import { type InstallRecord, installNote, readInstall, type StartedBy, writeInstall } from './install-record.ts'
+import { clearInstallLeftovers } from './leftovers.ts'
 import { AGENT_GROUP, type AgentPlaces, agentPlaces, groupId } from './places.ts'
 import { type RunningProgram, wrapperScript } from './self.ts'
 import { hasUserManager, service } from './service.ts'
@@ -78,7 +79,11 @@ class Steps {
 
   add(what: string, undo?: () => Promise<unknown>): void {
     this.did.push(what)
-    if (undo) this.#undo.push(undo)
+    if (undo) this.undoing(undo)
+  }
+  /** Of a step nobody needs to hear of. */
+  undoing(undo: () => Promise<unknown>): void {
+    this.#undo.push(undo)
   }
   async undo(): Promise<void> {
     for (const step of this.#undo.toReversed()) await step().catch(() => {})
@@ -104,21 +109,14 @@ class Installation {
   async run(): Promise<Installed> {
     const { stateDir, socket, link } = this.#places
     const { host, version, digest, steerUser = [], start = false } = this.#input
+    await clearInstallLeftovers('install.clean', host, this.#places, version)
     await this.#directories()
     const executable = await this.#executable()
     await this.#link(executable)
     const change = this.#root ? await this.#group(steerUser) : undefined
     const group = change ? AGENT_GROUP : ''
     const started_by = await this.#supervise()
-    const record = {
-      executable: link,
-      version,
-      started_by,
-      runs_as: host.login.name,
-      socket,
-      group: change ?? { made: false, members: [] },
-    }
-    await writeInstall(stateDir, record)
+    await writeInstall('install.note', stateDir, this.#note(started_by, change ?? { made: false, members: [] }))
     if (start) await this.#start(started_by)
     return {
       state_dir: stateDir,
@@ -180,7 +178,17 @@ class Installation {
   /** Undefined = no group: only root may steer. */
   async #group(steerUsers: readonly string[]): Promise<GroupChange | undefined> {
     const host = this.#host
-    const change = await ensureAgentGroup(host, steerUsers, this.#steps)
+    const before = await readInstall(this.#places.stateDir)
+    const withBefore = ({ made, members }: GroupChange): GroupChange => ({
+      made: made || before?.group.made === true,
+      members: [...new Set([...(before?.group.members ?? []), ...members])],
+    })
+    // What is changed is noted first, else an uninstall after a crash in between would leave it.
+    const change = await ensureAgentGroup(host, steerUsers, this.#steps, async (planned) => {
+      const note = this.#note(before?.started_by ?? 'app', withBefore(planned))
+      await writeInstall('install.intent', this.#places.stateDir, note)
+      if (!before) this.#steps.undoing(() => removeTree('install.undo-note', installNote(this.#places.stateDir)))
+    })
     if (!change) {
       this.#steps.warnings.push(`The group ${AGENT_GROUP} could not be made; only root may steer the agent.`)
       return undefined
@@ -191,11 +199,12 @@ class Installation {
       await setOwner('run-dir.owner', socketDir, 0, gid)
       await setMode('run-dir.mode', socketDir, 0o750)
     }
-    const before = (await readInstall(this.#places.stateDir))?.group
-    return {
-      made: change.made || before?.made === true,
-      members: [...new Set([...(before?.members ?? []), ...change.members])],
-    }
+    return withBefore(change)
+  }
+
+  #note(started_by: StartedBy, group: GroupChange): InstallRecord {
+    const { link, socket } = this.#places
+    return { executable: link, version: this.#input.version, started_by, runs_as: this.#host.login.name, socket, group }
   }
 
   /** The best way to be started again that this host lets us use; the ones before it are named as warnings. */

@@ -3,6 +3,7 @@ import type { TwoStepPoint } from '../os/failpoints.ts'
 import { ensureDir, readIfPresent, removeTree, writeDurable } from '../os/files.ts'
 import { type HostAccess, mustRun, succeeds } from './host-access.ts'
 import type { StartedBy } from './install-record.ts'
+import { CRONTAB_DRAFT } from './leftovers.ts'
 import { crontabWith, openrcScript, type ServiceCommand, systemdUnit } from './supervisor.ts'
 
 /** One way of being started again. Every method may be repeated. */
@@ -101,7 +102,7 @@ function cron(host: HostAccess): Service {
     const before = await mustRun('cron.list', host, 'crontab', ['-l']).catch(() => '')
     const after = crontabWith(before, command)
     if (after === before) return false
-    const file = join(host.login.home, `.eitri-crontab.${process.pid}`)
+    const file = join(host.login.home, CRONTAB_DRAFT)
     try {
       await writeDurable('cron.write', file, after)
       await mustRun('cron.load', host, 'crontab', [file])

@@ -5,6 +5,7 @@ import { removeEmptyDir, removeTree } from '../os/files.ts'
 import { undoAgentGroup } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
 import { readInstall, STARTERS } from './install-record.ts'
+import { clearInstallLeftovers } from './leftovers.ts'
 import { agentPlaces } from './places.ts'
 import { service } from './service.ts'
 import { stopAgent } from './start.ts'
@@ -54,6 +55,7 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
   if (await stopAgent(socket)) removed.push('the running agent')
   for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
     if (await removeIfPresent(path)) removed.push(path)
+  await clearInstallLeftovers('uninstall.clean', host, places)
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
   if (input.socket === undefined) await removeEmptyDir('uninstall.socket-dir', dirname(socket)).catch(() => {})
