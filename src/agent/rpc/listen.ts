@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { ensureDir, removeTree, setMode, setOwner } from '../os/files.ts'
+import { ensureDir, listDir, removeTree, setMode, setOwner } from '../os/files.ts'
 
 /** sockaddr_un holds 108 bytes with its terminating zero, and sshd must be able to name the same path. */
 const MAX_SOCKET_PATH_BYTES = 107
@@ -31,15 +31,22 @@ export async function listenOnSocket(server: Server, place: SocketPlace): Promis
   await setMode('socket.mode', place.path, place.mode)
 }
 
-async function ensureDirectory({ path, mode, gid }: SocketPlace): Promise<void> {
+async function ensureDirectory(place: SocketPlace): Promise<void> {
+  const { path, mode, gid } = place
   const directory = dirname(path)
   const made = await ensureDir('socket.dir', directory)
   const found = await stat(directory)
   if (found.uid !== process.getuid?.() && found.uid !== 0) throw refused(directory, 'it belongs to somebody else')
-  if (made) {
+  if (made || (await isHalfMade(place, found.mode))) {
     if (gid !== undefined) await setOwner('socket-dir.owner', directory, found.uid, gid)
     await setMode('socket-dir.mode', directory, (mode & 0o070) === 0 ? 0o700 : 0o750)
   } else if ((found.mode & 0o022) !== 0) throw refused(directory, 'others may write in it')
+}
+
+/** One that a starter made for the group and died before it let the group in: nobody else's is that empty. */
+async function isHalfMade({ path, gid }: SocketPlace, mode: number): Promise<boolean> {
+  if (gid === undefined || (mode & 0o777) !== 0o700) return false
+  return (await listDir(dirname(path))).every((name) => name === basename(path))
 }
 
 /** Whether somebody accepts connections there. Nothing there, or a socket nobody serves, is false. */
