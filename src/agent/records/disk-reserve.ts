@@ -23,7 +23,7 @@ export type StateFiles = Pick<
   | 'removeTree'
   | 'sizeIfPresent'
   | 'writeDurable'
->
+> & { diskSpace: LookAtDisk }
 
 /**
  * Bytes set aside so that stopping, deleting and purging go on when nothing else can be written any more. They are
@@ -67,6 +67,7 @@ export class DiskReserve {
   /** The agent's own small files, written out of the reserve when there is no other room. */
   readonly files: StateFiles = {
     ...files,
+    diskSpace,
     ensureDir: (...given) => this.spend(() => files.ensureDir(...given)),
     moveDurable: (...given) => this.spend(() => files.moveDurable(...given)),
     removeAtomically: (...given) => this.spend(() => files.removeAtomically(...given)),
