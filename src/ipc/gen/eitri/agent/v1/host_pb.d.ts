@@ -85,7 +85,7 @@ export declare type HostFacts = Message<"eitri.agent.v1.HostFacts"> & {
   diskFreeBytes: bigint;
 
   /**
-   * "kvm" or "tcg": what the probe saw really run. Empty = no VMM can run.
+   * "kvm" or "tcg": what the probe saw really run; "vz" on macOS (Apple's Virtualization). Empty = no VMM can run.
    *
    * @generated from field: string acceleration = 12;
    */

@@ -274,7 +274,7 @@ export declare type VmRow = Message<"eitri.agent.v1.VmRow"> & {
   unowned: boolean;
 
   /**
-   * "kvm" or "tcg". Empty = not running or unknown.
+   * "kvm", "tcg" or "vz" (Apple's Virtualization). Empty = not running or unknown.
    *
    * @generated from field: string acceleration = 11;
    */
