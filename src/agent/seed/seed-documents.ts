@@ -52,4 +52,6 @@ const nic = (name: string, mac: string): string[] => [
   `      macaddress: "${mac}"`,
   `    set-name: ${name}`,
   '    dhcp4: true',
+  // By DUID, some DHCP servers name no MAC in their leases.
+  '    dhcp-identifier: mac',
 ]

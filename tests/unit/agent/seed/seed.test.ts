@@ -126,7 +126,7 @@ describe('the seed', () => {
   it('SEED-14: matches each NIC by MAC, with no second stanza for a single NIC', () => {
     const one = parse(networkConfig(input())) as { ethernets: Record<string, unknown> }
     expect(one.ethernets).toEqual({
-      nic0: { match: { macaddress: '52:54:00:01:02:03' }, 'set-name': 'nic0', dhcp4: true },
+      nic0: { match: { macaddress: '52:54:00:01:02:03' }, 'set-name': 'nic0', dhcp4: true, 'dhcp-identifier': 'mac' },
     })
     const two = parse(networkConfig(input({ networkMac: '52:54:00:09:09:09' }))) as { ethernets: object }
     expect(Object.keys(two.ethernets)).toEqual(['nic0', 'nic1'])
