@@ -25,6 +25,7 @@ import { startRpcServer } from './rpc/server.ts'
 import { ensureHostKey } from './seed/host-key.ts'
 import { writeSeed } from './seed/seed.ts'
 import { ConsoleHub } from './serial/console-hub.ts'
+import { logDisk } from './serial/log-disk.ts'
 
 /** A guest asked to power off gets this long, ms. */
 const STOP_GRACE_MS = 60_000
@@ -94,7 +95,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       log,
     })
     undo.push(() => collector.stop())
-    const hub = new ConsoleHub({ logPathOf: (id) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined), log })
+    const logPathOf = (id: string) => (engine.has(id) ? layout.vmDir(id).serialLog : undefined)
+    const hub = new ConsoleHub({ logPathOf, disk: logDisk(platform), log })
     undo.push(() => hub.close())
     const acceleration = async () => (await facts.acceleration()).kind
     const parts = { run, detach, processes, clock, log, serial: hub, acceleration, vfkit, leases }

@@ -84,7 +84,7 @@ export class ConsoleHub {
     const failed = [...this.#consoles.values()].filter((c) => c.trimFailed).length
     return failed === 0
       ? []
-      : [`The serial logs of ${failed} VMs cannot be shortened here (fallocate failed); they grow without bound.`]
+      : [`The serial logs of ${failed} VMs cannot be shortened here (no hole can be punched); they grow without bound.`]
   }
 
   async close(): Promise<void> {
@@ -104,7 +104,7 @@ export class ConsoleHub {
 
   #load(vmId: string, path: string): VmConsole {
     void this.#consoles.get(vmId)?.close(new Fault('console/unavailable', 'transient', { detail: 'opened anew' }))
-    const { disk = logDisk, log = silentLog, keepBytes, slackBytes } = this.#options
+    const { disk = logDisk(), log = silentLog, keepBytes, slackBytes } = this.#options
     const console = new VmConsole(vmId, new ConsoleLog(path, disk, keepBytes, slackBytes), log)
     this.#consoles.set(vmId, console)
     return console
