@@ -42,6 +42,7 @@ export function darwinProcesses(sources: DarwinSources = {}): Processes {
   }
   const alive = ({ pid, startTime, bootId: of }: ProcessIdentity): boolean =>
     of === bootId() && startTimeOf(pid) === startTime
+  const cwd = (pid: number) => cwdOf(look('lsof', ['-a', '-p', String(pid), '-d', 'cwd', '-Fn']).stdout)
   return {
     bootId,
     uptimeMs: () => Math.round(uptime() * 1000),
@@ -52,7 +53,11 @@ export function darwinProcesses(sources: DarwinSources = {}): Processes {
       seen.delete(identity.pid)
       return alive(identity) && sendSignal(point, identity.pid, signal, kill)
     },
-    cwd: (pid) => cwdOf(look('lsof', ['-a', '-p', String(pid), '-d', 'cwd', '-Fn']).stdout),
+    pidsIn(dir, argument) {
+      const { stdout } = look('ps', ['-axww', '-o', 'pid=,args='])
+      return pidsWith(stdout, argument).filter((pid) => cwd(pid) === dir)
+    },
+    cwd,
   }
 }
 
@@ -71,4 +76,12 @@ export function startOf({ code, stdout }: ReturnType<Look>): string | undefined 
 /** The directory in the output of `lsof -Fn`; undefined when there is none. */
 export function cwdOf(output: string): string | undefined {
   return /^n(\/.*)$/m.exec(output)?.[1]
+}
+
+/** Pids in the output of `ps -o pid=,args=` whose command line holds the argument, whole. */
+export function pidsWith(output: string, argument: string): number[] {
+  return output.split('\n').flatMap((line) => {
+    const [, pid, args = ''] = /^\s*(\d+)\s(.*)$/.exec(line) ?? []
+    return pid !== undefined && ` ${args} `.includes(` ${argument} `) ? [Number(pid)] : []
+  })
 }

@@ -119,6 +119,9 @@ const detachNow = (command: string, args: readonly string[], { cwd, logFile }: D
 /** A program that only looks may take this long, ms: the whole agent waits for it. */
 const LOOK_MS = 5_000
 
+/** What a look may print: the command lines of all processes, some hundred bytes each. */
+const LOOK_BYTES = 8 * 1024 * 1024
+
 /** What a program that only looks printed. Blocks, for hosts where a look at a process is a program. */
 export type Look = (command: string, args: readonly string[]) => { code: number; stdout: string }
 
@@ -127,7 +130,7 @@ export const look: Look = (command, args) => {
   const { error, status, signal, stdout } = spawnSync(command, args, {
     env: { ...process.env, ...C_LOCALE, TZ: 'UTC0' },
     timeout: LOOK_MS,
-    maxBuffer: OUTPUT_LIMIT,
+    maxBuffer: LOOK_BYTES,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   if (error) throw error

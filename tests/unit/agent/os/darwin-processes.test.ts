@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { cwdOf, darwinProcesses, startOf } from '../../../../src/agent/os/darwin-processes.ts'
+import { cwdOf, darwinProcesses, pidsWith, startOf } from '../../../../src/agent/os/darwin-processes.ts'
 import { type Look, look } from '../../../../src/agent/os/exec.ts'
 import type { Kill } from '../../../../src/agent/os/process.ts'
 
@@ -107,6 +107,18 @@ describe('processes of macOS', () => {
     expect(processes.ageMs(identity)).toBe(1_000_000_000_000 - Number(START) * 1000)
     expect(processes.cwd(77)).toBe('/vms/a')
     expect(cwdOf('p77\nfcwd\n')).toBeUndefined()
+  })
+
+  it('are found by an argument and the directory they work in', () => {
+    const look: Look = (command, args) => {
+      if (command === 'ps')
+        return { code: 0, stdout: '   77 vfkit --pidfile /vms/a/p\n  78 vfkit --pidfile /vms/a/p2\n' }
+      return { code: 0, stdout: `p${args[2]}\nfcwd\nn${args[2] === '77' ? '/vms/a' : '/vms/b'}\n` }
+    }
+    const processes = darwinProcesses({ look })
+    expect(processes.pidsIn!('/vms/a', '/vms/a/p')).toEqual([77])
+    expect(processes.pidsIn!('/vms/b', '/vms/a/p')).toEqual([])
+    expect(pidsWith('77 a --x\n', '--y')).toEqual([])
   })
 
   it('need a boot session', () => {
