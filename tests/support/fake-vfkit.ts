@@ -21,10 +21,10 @@ export class FakeMac {
     this.bin = join(dir, 'bin')
     this.leases = join(dir, 'dhcpd_leases')
     mkdirSync(this.bin, { recursive: true })
-    this.#program('vfkit', `FAKE_VFKIT_DIR='${dir}' exec '${process.execPath}' '${MAIN}' "$@"`)
-    this.#program('stty', `[ "$1" = -f ] && shift && exec /usr/bin/stty -F "$@"`)
-    this.#program('lsof', `[ "$*" = "-a -p $3 -d cwd -Fn" ] && echo "p$3" && echo "n$(readlink "/proc/$3/cwd")"`)
-    this.#program('sysctl', `[ "$*" = '-n kern.bootsessionuuid' ] && echo ${MAC_BOOT_ID}`)
+    this.program('vfkit', `FAKE_VFKIT_DIR='${dir}' exec '${process.execPath}' '${MAIN}' "$@"`)
+    this.program('stty', `[ "$1" = -F ] && exit 1; [ "$1" = -f ] && shift && set -- -F "$@"; exec /usr/bin/stty "$@"`)
+    this.program('lsof', `[ "$*" = "-a -p $3 -d cwd -Fn" ] && echo "p$3" && echo "n$(readlink "/proc/$3/cwd")"`)
+    this.program('sysctl', `[ "$*" = '-n kern.bootsessionuuid' ] && echo ${MAC_BOOT_ID}`)
   }
 
   get vfkit(): string {
@@ -45,7 +45,8 @@ export class FakeMac {
     return lines.filter(Boolean).map((line) => JSON.parse(line) as { vm: string; asked: string; body: string })
   }
 
-  #program(name: string, line: string): void {
+  /** A program of one shell line that hides the real one. */
+  program(name: string, line: string): void {
     const path = join(this.bin, name)
     writeFileSync(path, `#!/bin/sh\n${line}\n`)
     chmodSync(path, 0o755)

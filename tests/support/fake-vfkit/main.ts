@@ -158,9 +158,9 @@ async function main(argv: string[]): Promise<void> {
   variables(machine)
   const vfkit = new FakeVfkit(machine, await openGuestPty())
   process.on('SIGTERM', () => vfkit.terminate())
+  vfkit.boot()
   if (silent) setInterval(() => {}, 60_000)
   else vfkit.serve()
-  vfkit.boot()
 }
 
 /** `create` empties a store that is there; without it there must be one. */
