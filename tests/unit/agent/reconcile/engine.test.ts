@@ -129,6 +129,31 @@ describe('the engine', () => {
     await rig.engine.idle()
   })
 
+  it('a VM that vanishes before it has a record, and comes back, still has one worker', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('preflight')
+    await rig.send([aVm()])
+    await expect.poll(() => rig.backend.calls).toEqual(['preflight'])
+    await rig.send([])
+    await rig.send([aVm()])
+    await rig.engine.dispatch()
+    expect(rig.backend.calls).toEqual(['preflight'])
+    release()
+    await rig.engine.idle()
+    expect(rig.brief()).toBe('running/ready/')
+  })
+
+  it('a VM forgotten while it waits for its image leaves no row behind', async () => {
+    await using rig = await Rig.open()
+    const release = rig.backend.hold('preflight')
+    await rig.send([aVm({ imageUrl: '' })])
+    await expect.poll(() => rig.backend.calls).toEqual(['preflight'])
+    await rig.send([])
+    release()
+    await rig.engine.idle()
+    expect(rig.engine.report()).toMatchObject({ vms: [], wantedImages: [] })
+  })
+
   it('a thousand VMs whose workers are all blocked are reported, and routed again, without waiting for one', async () => {
     await using rig = await Rig.open({ many: true })
     const vms = Array.from({ length: 1_000 }, (_, i) =>

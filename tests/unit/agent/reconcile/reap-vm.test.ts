@@ -170,6 +170,7 @@ describe('a deleted VM', () => {
     await rig.want(aVm())
     expect(rig.story.join()).not.toContain('failed')
     expect(rig.brief()).toBe('running/ready/')
+    expect(rig.records.of(ID)?.quarantine).toBeUndefined()
     expect(rig.backend.calls.filter((c) => c.startsWith('prepareRootDisk'))).toHaveLength(1)
     await rig.want(dead())
     expect(destroyAt(rig)).toBe(rig.clock.wall + 86_400_000)
