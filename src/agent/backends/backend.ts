@@ -26,7 +26,7 @@ export interface Capabilities {
 
 /** A hypervisor process that runs one VM now. */
 export interface RunningVm {
-  /** "kvm" or "tcg". */
+  /** "kvm", "tcg" or "vz". */
   acceleration: string
   startedAt: Date
   /** Whose CPU time and memory are the VM's. Absent = the backend has no one process to name. */

@@ -15,7 +15,8 @@ export interface GuestPty {
  * ends: the shell on it waits for the end of a pipe that only this process holds open.
  */
 export async function openGuestPty(): Promise<GuestPty> {
-  const onSlave = 'stty raw -echo; tty >&4; read -r _ <&3'
+  // As much as vfkit makes raw, and no more.
+  const onSlave = 'stty -icrnl -icanon -echo; tty >&4; read -r _ <&3'
   const child = spawn('script', ['-q', '-e', '-f', '-c', onSlave, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'ignore', 'pipe', 'pipe'],
     detached: true,
