@@ -197,12 +197,13 @@ describe('vfkit', () => {
       first.end('before ')
       await printed('before ')
       await backend.close()
+      await writeFile(await new VfkitClient().pty(vfkitPlaces(vm).restSocket), 'between ')
       const next = open()
       await next.running(vm)
       await expect.poll(() => serial!.connect().catch(() => undefined)).toBeDefined()
       const input = await serial!.connect()
       input.end('after')
-      expect(await printed('after')).toBe(`${VFKIT_BANNER}before after`)
+      expect(await printed('after')).toBe(`${VFKIT_BANNER}before between after`)
     })
 
     it('that vfkit does not name yet is a complaint until it does, and the guest runs', async () => {
