@@ -9,6 +9,7 @@ export type Soak = (say: (line: string) => void) => Promise<void>
 const RUNS: Record<string, () => Promise<Soak>> = {
   churn: async () => (await import('./churn.ts')).soakChurn,
   model: async () => (await import('./model.ts')).soakModel,
+  fuzz: async () => (await import('./fuzz.ts')).soakFuzz,
   owners: async () => (await import('./owners.ts')).soakOwners,
 }
 
