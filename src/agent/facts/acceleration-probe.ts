@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../../ipc/fault-text.ts'
 import type { Run } from '../os/exec.ts'
-import { ensureDir, removeTree, writeDurable } from '../os/files.ts'
+import { ensureDir, readIfPresent, removeTree, writeDurable } from '../os/files.ts'
+import { linuxProcesses } from '../os/process.ts'
 
 /** Which acceleration really ran a guest; empty = none did. `detail` is one sentence, empty when there is nothing to say. */
 export interface Acceleration {
@@ -25,6 +26,8 @@ export interface ProbeSources {
 /** A KVM that needs longer than this for one boot sector is slower than none. */
 const KVM_DEADLINE_MS = 2_000
 const TCG_DEADLINE_MS = 20_000
+/** Relative to the probe's directory, where QEMU runs. */
+const PIDFILE = 'qemu.pid'
 const EXIT_PORT = 0xf4
 const EXIT_VALUE = 0x10
 /** isa-debug-exit turns a written value v into the exit code 2v+1. */
@@ -43,6 +46,7 @@ export async function probeAcceleration(sources: ProbeSources): Promise<Accelera
   if (sources.arch !== 'x64') return { kind: 'tcg', detail: 'KVM is not probed on this architecture.' }
   const { dir } = sources
   try {
+    await endLeftBehind(dir)
     await ensureDir('probe.dir', dir)
     const image = join(dir, 'sector.img')
     await writeDurable('probe.image', image, probeSector())
@@ -53,6 +57,13 @@ export async function probeAcceleration(sources: ProbeSources): Promise<Accelera
   } finally {
     await removeTree('probe.clear', dir)
   }
+}
+
+/** A guest that hangs in a broken KVM outlives the agent that would have ended it. */
+async function endLeftBehind(dir: string, processes = linuxProcesses()): Promise<void> {
+  const pid = Number((await readIfPresent(join(dir, PIDFILE)))?.toString('utf8').trim() ?? Number.NaN)
+  const identity = processes.identify(pid)
+  if (identity && processes.cwd(pid) === (await realpath(dir))) processes.signal('probe.kill', identity, 'SIGKILL')
 }
 
 async function kvmProblem(sources: ProbeSources, image: string): Promise<string> {
@@ -69,9 +80,10 @@ async function kvmProblem(sources: ProbeSources, image: string): Promise<string>
 
 async function guestProblem(sources: ProbeSources, image: string, accel: string, timeoutMs: number): Promise<string> {
   const name = accel === 'kvm' ? 'KVM' : 'QEMU without KVM'
-  const { run, qemu, signal } = sources
+  const { run, qemu, signal, dir } = sources
+  const options = { timeoutMs, cwd: dir, ...(signal ? { signal } : {}) }
   try {
-    const result = await run('probe.run', qemu, probeArgv(image, accel), { timeoutMs, ...(signal ? { signal } : {}) })
+    const result = await run('probe.run', qemu, probeArgv(image, accel), options)
     if (result.code === GUEST_RAN) return ''
     if (result.timedOut) return `${name} did not run a one-sector guest within ${timeoutMs / 1000} s.`
     const last = printable(result.stderr.trim().split('\n').at(-1) ?? '')
@@ -84,7 +96,7 @@ async function guestProblem(sources: ProbeSources, image: string, accel: string,
 
 export const probeArgv = (image: string, accel: string): string[] => [
   ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none'],
-  ...['-machine', 'pc', '-accel', accel, '-m', '16'],
+  ...['-machine', 'pc', '-accel', accel, '-m', '16', '-pidfile', PIDFILE],
   ...['-drive', `file=${image.replaceAll(',', ',,')},format=raw,if=ide,readonly=off`],
   ...['-device', `isa-debug-exit,iobase=0x${EXIT_PORT.toString(16)},iosize=0x04`],
 ]

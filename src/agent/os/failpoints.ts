@@ -123,6 +123,7 @@ const ONE_STEP = [
   'qmp.attach',
   'qmp.power-button',
   'qmp.quit',
+  'probe.kill',
   'program.dir',
   'program.undo',
   'program.unlink',

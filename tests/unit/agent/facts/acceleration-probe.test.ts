@@ -1,4 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -68,6 +70,20 @@ describe('the acceleration probe', () => {
   it('is empty, with words, when nothing runs', async () => {
     const absent = Object.assign(new Error('spawn'), { code: 'ENOENT' })
     expect(await probe(answering({ kvm: absent, tcg: absent }))).toEqual({ kind: '', detail: 'qemu is not installed.' })
+  })
+
+  it.each([
+    ['ends the guest that an agent which was killed left in it', 'probe', 'SIGKILL'],
+    ['lets be what only has the pid of such a guest', '.', null],
+  ])('%s', async (_, where, signal) => {
+    const dir = join(parent, 'probe')
+    mkdirSync(dir)
+    const left = spawn('/bin/sleep', ['60'], { cwd: join(parent, where) })
+    const ended = once(left, 'exit')
+    writeFileSync(join(dir, 'qemu.pid'), `${left.pid}\n`)
+    await probe(answering({ kvm: result({ code: RAN }), tcg: result({}) }))
+    if (signal === null) expect(left.kill('SIGTERM')).toBe(true)
+    expect((await ended)[1]).toBe(signal ?? 'SIGTERM')
   })
 
   it('leaves no file behind', async () => {
