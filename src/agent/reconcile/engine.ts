@@ -181,7 +181,7 @@ export class Engine {
     return 'accepted'
   }
 
-  readonly #isHere = (vmId: string): boolean => this.#recorded.has(vmId)
+  readonly #isHere = (vmId: string): boolean => this.#recorded.has(vmId) && !this.#isGone(vmId)
 
   get #wanted(): WantedVms {
     return this.#desired.wanted

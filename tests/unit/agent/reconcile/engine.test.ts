@@ -100,6 +100,16 @@ describe('the engine', () => {
     expect(rig.row()).toMatchObject({ power: 'running', unowned: false })
   })
 
+  it('a destroyed VM is forgotten with the very next snapshot, however soon it comes', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ tombstone: { graceS: 0n } }))
+    expect(rig.engine.report().destroyed).toEqual([ID])
+    expect(rig.desired?.deletedIn).toEqual(new Map([[ID, 2n]]))
+    await rig.want()
+    expect(rig.desired?.deletedIn).toEqual(new Map())
+  })
+
   it('an unreadable record changes nothing for that tick', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
