@@ -39,9 +39,9 @@ export interface ChRig extends ProcessUnderTest {
   asked(vm: VmLayout): Promise<string[]>
 }
 
-/** cloud-hypervisor as played by its scripted peer, on this host. */
-export async function chRig(): Promise<ChRig> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'eitri-ch-'))
+/** cloud-hypervisor as played by its scripted peer, on this host; in a fresh state directory, or one there is. */
+export async function chRig(given?: string): Promise<ChRig> {
+  const stateDir = given ?? (await mkdtemp(join(tmpdir(), 'eitri-ch-')))
   const file = join(stateDir, 'sector.img')
   await writeFile(file, Buffer.alloc(512, 0xf4))
   await writeFile(join(stateDir, 'CLOUDHV.fd'), 'firmware')

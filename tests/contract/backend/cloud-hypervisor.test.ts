@@ -4,17 +4,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { chPlaces } from '../../../src/agent/backends/cloud-hypervisor/ch-places.ts'
 import { tapName } from '../../../src/agent/network/tap.ts'
+import { run } from '../../../src/agent/os/exec.ts'
 import { FAILPOINTS, onHit, type Phase, phasesOf } from '../../../src/agent/os/failpoints.ts'
 import { linuxProcesses } from '../../../src/agent/os/process.ts'
 import { agentLayout, type VmLayout } from '../../../src/agent/records/layout.ts'
 import { ConsoleHub } from '../../../src/agent/serial/console-hub.ts'
 import { systemClock } from '../../../src/ipc/base/clock.ts'
-import { backendContract, bootFirst, live, SPEC, VM_ID } from './backend-contract.ts'
+import { backendContract } from './backend-contract.ts'
+import { bootFirst, live, SPEC, VM_ID } from './boot-first.ts'
 import { type ChRig, chRig } from './cloud-hypervisor-rig.ts'
 import { pidsIn, processContract } from './process-contract.ts'
 
-backendContract('cloud-hypervisor with its scripted peer', chRig)
-processContract('cloud-hypervisor with its scripted peer', chRig)
+backendContract('cloud-hypervisor with its scripted peer', () => chRig())
+processContract('cloud-hypervisor with its scripted peer', () => chRig())
 
 /** Of the other backends. */
 const QEMU_ONLY = new Set(['vmm.ask-machines', 'vmm.ask-tool', 'vmm.ask-version', 'vmm.spawn'])
@@ -326,6 +328,17 @@ describe('cloud-hypervisor', () => {
     expect(await backend.running(vm)).toBeDefined()
     process.kill((await pidsIn(vm.dir))[0]!, 'SIGSTOP')
     expect(await backend.running(vm)).toBeDefined()
+  })
+
+  it.each(['killed', 'ended'])('runs on when its agent is %s, and so does its guest', async (end) => {
+    const program = join(import.meta.dirname, '../../support/cloud-hypervisor/boot-and-die.ts')
+    const { code, stderr } = await run('ch.ask-tool', process.execPath, [program, rig.stateDir, end], {
+      timeoutMs: 60_000,
+    })
+    expect([code, stderr]).toEqual([end === 'killed' ? null : 0, ''])
+    const [pid] = await pidsIn(vm.dir)
+    expect(await rig.backend.running(vm)).toMatchObject({ identity: { pid } })
+    expect(await press(vm, 'vm.pause')).toBe(204)
   })
 
   it('of an earlier life that nobody noted is found by asking it, and no other process is', async () => {

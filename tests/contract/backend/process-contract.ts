@@ -2,10 +2,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Backend } from '../../../src/agent/backends/backend.ts'
+import { onHit } from '../../../src/agent/os/failpoints.ts'
 import { readRange } from '../../../src/agent/os/files.ts'
 import { linuxProcesses, type Processes } from '../../../src/agent/os/process.ts'
 import { agentLayout, type VmLayout } from '../../../src/agent/records/layout.ts'
-import { type BackendUnderTest, bootFirst, live, SPEC, VM_ID } from './backend-contract.ts'
+import { type BackendUnderTest, bootFirst, live, SPEC, VM_ID } from './boot-first.ts'
 
 export interface Change {
   /** What the backend is told of processes. */
@@ -52,6 +53,7 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
       await mkdir(vm.dir, { recursive: true })
     })
     afterEach(async () => {
+      onHit(undefined)
       await under.open().destroy(vm)
       await under.close()
       await rm(under.stateDir, { recursive: true, force: true })
@@ -99,6 +101,20 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
       await boot()
       await rm(under.note(vm))
       expect(await under.open().running(vm)).toBeDefined()
+    })
+
+    it('an agent killed right after it started the process leaves one that the next agent takes up', async () => {
+      let killed = false
+      onHit((point, phase) => {
+        killed ||= point.endsWith('.spawn') && phase === 'after'
+        if (killed) throw new Error('killed')
+      })
+      await expect(boot()).rejects.toThrow('killed')
+      onHit(undefined)
+      const left = await pidsIn(vm.dir)
+      expect(left).toHaveLength(1)
+      await again(under.open())
+      expect(await pidsIn(vm.dir)).toEqual(left)
     })
 
     it('a process of an earlier boot of the host is not signalled', async () => {

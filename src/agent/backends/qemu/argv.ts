@@ -1,5 +1,6 @@
 import type { BootImage } from '../../images/image-cache.ts'
 import type { CommandPart } from '../backend.ts'
+import { guestUuid } from '../guest-uuid.ts'
 
 export interface QemuMachine {
   vmId: string
@@ -32,7 +33,7 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
   const kvm = vm.acceleration === 'kvm'
   return [
     part('names the VM in process lists', '-name', `guest=${vm.vmId}`),
-    part('the VM id as the machine id the guest sees', '-uuid', uuidOf(vm.vmId)),
+    part('the VM id as the machine id the guest sees', '-uuid', guestUuid(vm.vmId)),
     part('only the devices named here', '-nodefaults'),
     part('no configuration of this host changes it', '-no-user-config'),
     part('no window; the serial console is the screen', '-display', 'none'),
@@ -85,7 +86,3 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       : []),
   ]
 }
-
-/** The VM id as the guest's DMI UUID. */
-export const uuidOf = (id: string): string =>
-  [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20)].join('-')

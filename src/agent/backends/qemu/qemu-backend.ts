@@ -23,7 +23,7 @@ import type {
   StopOptions,
 } from '../backend.ts'
 import { isGone, killProcess } from '../end-process.ts'
-import { findProcess, forgetProcess, noteProcess, type VmmProcess } from '../vmm-process.ts'
+import { findProcess, forgetProcess, noteProcess, noteStart, type VmmProcess } from '../vmm-process.ts'
 import { qemuOptions } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
@@ -209,6 +209,7 @@ export class QemuBackend implements Backend {
     const argv = command.slice(1).flatMap(({ args }) => args)
     await forgetProcess(vm)
     this.#forgetMonitor(vm.id)
+    await noteStart(vm, this.#deps.processes, `guest=${vm.id}`)
     const place = { cwd: vm.dir, logFile: vm.hypervisorLog }
     const pid = await this.#deps.detach('vmm.spawn', QEMU, argv, place).catch((error) => {
       throw isAbsent(error) ? missingProgram(QEMU, error) : error

@@ -22,7 +22,7 @@ import type {
 } from '../backend.ts'
 import { killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
-import { findProcess, forgetProcess, noteProcess, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
+import { findProcess, forgetProcess, noteProcess, noteStart, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { vfkitArgv } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
 import { LEASE_FILE_LIMIT, leasedAddress, parseLeases } from './leases.ts'
@@ -192,6 +192,7 @@ export class VfkitBackend implements Backend {
     await this.#letGo(vm)
     await ensureDir('vfkit.socket-dir', places.socketDir)
     const argv = command.flatMap(({ args }) => args).slice(1)
+    await noteStart(places, processes, places.pidfile)
     const pid = await detach('vfkit.spawn', program, argv, { cwd: vm.dir, logFile: places.log }).catch(this.#missing)
     const identity = processes.identify(pid)
     if (!identity) throw await this.#startFailed(vm)

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { qemuOptions, uuidOf } from '../../../../../src/agent/backends/qemu/argv.ts'
+import { guestUuid } from '../../../../../src/agent/backends/guest-uuid.ts'
+import { qemuOptions } from '../../../../../src/agent/backends/qemu/argv.ts'
 import { failureReasonOf } from '../../../../../src/agent/backends/qemu/failure-reason.ts'
 import { diskArgv } from '../../../../../src/agent/backends/qemu/qemu-disk.ts'
 import { QemuMachines, resolveMachine } from '../../../../../src/agent/backends/qemu/qemu-machines.ts'
@@ -96,7 +97,7 @@ describe("QEMU's command line", () => {
     expect(macOf(ID)).toBe(macOf(ID))
     expect(macOf(ID)).toMatch(/^52:54:00(:[0-9a-f]{2}){3}$/)
     expect(macOf(ID, 1)).not.toBe(macOf(ID))
-    expect(uuidOf(ID)).toHaveLength(36)
+    expect(guestUuid(ID)).toHaveLength(36)
   })
 })
 
