@@ -156,8 +156,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'agent/foreign-controller': (p) =>
     t(
-      `${host(p)} is held by another control plane${p['controller'] ? ` (${v(p, 'controller')})` : ''}.`,
-      NOTHING,
+      `${host(p)} is held by another control plane${p['controller'] ? `, the Eitri of ${v(p, 'controller')}` : ''}.`,
+      'It answers that one alone; its VMs keep running.',
       'Take it over on purpose, or leave it.',
     ),
   'agent/superseded': (p) =>
@@ -185,9 +185,15 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'vm/not-found': (p) =>
     t(`There is no VM ${or(p['vm'], 'of that name')}.`, NOTHING, 'See the names with "eitri vm list".'),
   'vm/name-taken': (p) => t(`vm name already in use: ${v(p, 'vm')}.`, NOTHING, 'Choose another name.'),
-  'vm/ambiguous': (p) => t(`Several deleted VMs are named ${v(p, 'vm')}: ${v(p, 'ids')}.`, NOTHING, 'Use the id.'),
+  'vm/ambiguous': (p) => t(`Several such VMs are named ${v(p, 'vm')}: ${v(p, 'ids')}.`, NOTHING, 'Use the id.'),
   'vm/deleted': (p) => t(`${vm(p)} is deleted.`, NOTHING, 'Undelete it first.'),
   'vm/not-deleted': (p) => t(`${vm(p)} is not in quarantine.`, NOTHING, 'Delete it first.'),
+  'vm/unowned': (p) =>
+    t(
+      `${vm(p)}${p['host'] ? ` on ${p['host']}` : ''} is not of this fleet: its host keeps it as it is.`,
+      NOTHING,
+      `Adopt it first, with "eitri vm adopt ${or(p['vm'], 'ID')}".`,
+    ),
   'vm/create-failed': (p) =>
     t(
       `${vm(p)} could not be created${why(p)}.`,

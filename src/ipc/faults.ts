@@ -44,6 +44,7 @@ export const FAULT_CODES = [
   'vm/ambiguous',
   'vm/deleted',
   'vm/not-deleted',
+  'vm/unowned',
   'vm/create-failed',
   'vm/start-failed',
   'vm/stop-failed',

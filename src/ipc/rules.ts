@@ -22,6 +22,10 @@ const url = z
 const floor = (what: string, max: number) =>
   z.number().int('use a whole number').min(1, `${what} must be at least 1`).max(max, `${what} must be at most ${max}`)
 
+const vcpus = floor('vcpus', 256)
+const memMb = floor('mem_mb', 4 * 1024 * 1024)
+const diskGb = floor('disk_gb', 65536)
+
 /** A host part of `[user@]host[:port]`: nothing that ssh could take for an option or a shell for a command. */
 const sshHost = z
   .string()
@@ -41,9 +45,9 @@ export const rules = {
       image: z.union([empty, nameOrId]),
       imageUrl: z.union([empty, url]),
       imageSha256: z.union([empty, sha256]),
-      vcpus: floor('vcpus', 256),
-      memMb: floor('mem_mb', 4 * 1024 * 1024),
-      diskGb: floor('disk_gb', 65536),
+      vcpus,
+      memMb,
+      diskGb,
       cloudInit: z
         .instanceof(Uint8Array)
         .refine((b) => b.length <= LIMITS.cloudInitBytes, 'user-data is larger than 64 KiB'),
@@ -97,8 +101,20 @@ export const rules = {
       format: z.enum(['', 'qcow2', 'raw'], 'qcow2 or raw').default(''),
     })
     .refine((r) => r.kind === 'disk' || r.format === '', { path: ['format'], error: 'only a disk has a format' }),
+  /** What a host says of a VM it has; the names and sizes must be such as can be asked for. */
+  adoptedVm: z.object({
+    name,
+    vcpus,
+    memMb,
+    diskGb,
+    network: z.union([empty, name]),
+    backend: oneLine(64),
+    imageUrl: z.union([empty, url]),
+    imageSha256: z.union([empty, sha256]),
+  }),
   vmRef: z.object({ vm: nameOrId }),
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
+  adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),
   acceptHostKey: z.object({ host: nameOrId, fingerprint }),
   imageRef: z.object({ image: nameOrId }),

@@ -198,6 +198,14 @@ export class FakeFleetServer {
         this.vms.set(back.id, back)
         return { vm: back }
       },
+      adoptVm: ({ vm, newName }) => {
+        const was = this.#get(vm, false)
+        this.calls.push(`adopt ${vm}`)
+        const back = { ...was, name: newName || was.name, unowned: false }
+        this.vms.set(back.id, back)
+        this.push()
+        return { vm: back, adopted: was.unowned }
+      },
       purgeVm: ({ vm }) => {
         this.calls.push(`purge ${vm}`)
         this.vms.delete(this.#get(vm, true).id)

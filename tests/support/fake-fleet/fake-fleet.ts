@@ -168,6 +168,9 @@ export class FakeFleet {
           if (newName) v.name = newName
         }),
       ),
+      adoptVm: seen('adoptVm', ({ vm, newName }) =>
+        change(vm, (v) => Object.assign(v, { unowned: false, ...(newName ? { name: newName } : {}) })),
+      ),
       purgeVm: seen('purgeVm', ({ vm }) => {
         this.tell({ removedVmIds: [this.vm(vm).id] })
         return {}

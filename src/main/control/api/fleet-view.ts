@@ -14,6 +14,7 @@ import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer, newerData } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
+import { type UnownedVm, unownedOf } from '../vms/unowned-vms.ts'
 import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
 import { imageView } from './image-view.ts'
 import { taskView } from './task-view.ts'
@@ -90,11 +91,15 @@ export class FleetView {
   findVm(id: string): Vm | undefined {
     const row = this.#from.vms.find(id)
     if (row) return this.vm(row)
-    for (const host of this.#from.hosts.list()) {
-      if (!this.#from.registry.live(host.id).vms?.has(id)) continue
-      return this.#unowned(host, new Set()).find((vm) => vm.id === id)
-    }
-    return undefined
+    const unowned = this.unowned().find((vm) => vm.id === id)
+    return unowned && this.#unownedVm(unowned, this.#from.hosts.get(unowned.hostId))
+  }
+
+  /** Of all hosts, those that no row names. */
+  unowned(): UnownedVm[] {
+    const { vms, hosts, registry } = this.#from
+    const known = { has: (id: string) => vms.find(id) !== undefined }
+    return hosts.list().flatMap((host) => unownedOf(host.id, registry.live(host.id), known))
   }
 
   findTask(id: string): Task | undefined {
@@ -144,12 +149,12 @@ export class FleetView {
   }
 
   #unowned(host: HostRow, known: ReadonlySet<string>): Vm[] {
+    return unownedOf(host.id, this.#from.registry.live(host.id), known).map((vm) => this.#unownedVm(vm, host))
+  }
+
+  #unownedVm(vm: UnownedVm, host: HostRow): Vm {
     const { registry, clock } = this.#from
-    const live = registry.live(host.id)
-    const monotonicNow = clock.monotonic()
-    return [...(live.vms?.values() ?? [])]
-      .filter((seen) => seen.unowned && !known.has(seen.vmId))
-      .map((seen) => unownedView(seen, { host, live, monotonicNow }))
+    return unownedView(vm, { host, live: registry.live(host.id), monotonicNow: clock.monotonic() })
   }
 
   #imageNames(): Map<string, string> {

@@ -8,6 +8,7 @@ import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import type { HostLive } from '../sync/registry.ts'
+import type { UnownedVm } from '../vms/unowned-vms.ts'
 import { isAnswering } from './host-view.ts'
 
 export interface VmSurroundings {
@@ -39,6 +40,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     tenant: row.tenant,
     imageName,
     imageSha256: row.imageSha256,
+    imageUrl: row.imageUrl,
     vcpus: row.vcpus,
     memMb: row.memMb,
     diskGb: row.diskGb,
@@ -84,12 +86,16 @@ function pushFields(seen: ReportedVm, { host, imageName, push }: VmSurroundings)
   return { detail: 'sending the image to the host', progress: { step, steps, ...bytes } }
 }
 
-/** A VM the host runs that no row here names. */
-export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imageName' | 'push'>): Vm {
+/** A VM its host keeps that no row here names. In quarantine it is stopped, and stays there until somebody adopts it. */
+export function unownedView(
+  { id, spec, seen, quarantined }: UnownedVm,
+  around: Omit<VmSurroundings, 'imageName' | 'push'>,
+): Vm {
   const { host, live, monotonicNow } = around
-  const { spec } = seen
+  const desiredPower = quarantined ? 'stopped' : (spec?.powerState ?? '')
+  const { phase, power } = quarantined ? { phase: 'ready', power: 'stopped' } : (seen ?? {})
   return create(VmSchema, {
-    id: seen.vmId,
+    id,
     name: spec?.name ?? '',
     hostId: host.id,
     hostName: host.name,
@@ -98,20 +104,16 @@ export function unownedView(seen: ReportedVm, around: Omit<VmSurroundings, 'imag
     vcpus: spec?.vcpus ?? 0,
     memMb: spec?.memMb ?? 0,
     diskGb: spec?.diskGb ?? 0,
-    desiredPower: spec?.powerState ?? '',
-    lifecycle: lifecycleOf({
-      deleted: false,
-      phase: seen.phase,
-      power: seen.power,
-      desiredPower: spec?.powerState ?? 'running',
-    }),
-    reason: seen.reason,
-    detail: seen.detail,
-    ip: seen.ip,
-    networkIp: seen.networkIp,
+    desiredPower,
+    lifecycle: lifecycleOf({ deleted: false, phase, power, desiredPower: desiredPower || 'running' }),
+    reason: seen?.reason ?? '',
+    detail: seen?.detail ?? (quarantined?.detail || 'was deleted by another control plane; kept there until adopted'),
+    ip: seen?.ip ?? '',
+    networkIp: seen?.networkIp ?? '',
     hostUnknown: !isAnswering(live, monotonicNow),
     unowned: true,
     ...(live.reportedAt ? { asOf: timestampFromDate(live.reportedAt) } : {}),
+    ...(quarantined ? { power: 'stopped', phase: 'ready', ...metricsOf(quarantined.metrics) } : {}),
     ...liveFields(seen),
   })
 }

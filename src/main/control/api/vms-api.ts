@@ -4,13 +4,15 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { check } from '../../../ipc/rules.ts'
+import { type Checked, check } from '../../../ipc/rules.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImagesStore } from '../store/images-store.ts'
 import type { NewVm, VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import type { Registry } from '../sync/registry.ts'
+import { adoptedVm } from '../vms/adopt-vm.ts'
 import { isBeyondUndelete, planAction, type SeenVm, type VmAction } from '../vms/lifecycle-actions.ts'
+import { findUnowned, notOfThisFleet } from '../vms/unowned-vms.ts'
 import {
   type CheckedCreate,
   checkNetwork,
@@ -21,7 +23,7 @@ import {
   NO_OPINION,
   withDefaults,
 } from '../vms/vm-defaults.ts'
-import { DEFAULT_TENANT, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
+import { DEFAULT_TENANT, findVm, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
 import type { FleetView } from './fleet-view.ts'
 import { isAnswering } from './host-view.ts'
 
@@ -37,12 +39,16 @@ export interface VmsApiDeps {
 /** VMs: desired state only. Every answer comes from here; the host follows in its own time. */
 export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
   const { vms, view } = deps
-  const live = (ref: string, action: VmAction) => ({ vm: act(deps, getLiveVm(vms, ref), action) })
+  const live = (ref: string, action: VmAction) => ({ vm: act(deps, owned(deps, ref, getLiveVm), action) })
   const deleted = (ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>
-    act(deps, getDeletedVm(vms, ref, lost), action)
+    act(
+      deps,
+      owned(deps, ref, () => getDeletedVm(vms, ref, lost)),
+      action,
+    )
   return {
     listVms: () => ({ vms: view.vms() }),
-    getVm: (request) => ({ vm: view.vm(getVm(vms, check('vmRef', request).vm)) }),
+    getVm: (request) => ({ vm: getShown(deps, check('vmRef', request).vm) }),
     createVm: (request) => createVm(deps, request),
     startVm: (request) => live(check('vmRef', request).vm, { do: 'start' }),
     stopVm: (request) => live(check('vmRef', request).vm, { do: 'stop', force: request.force }),
@@ -57,7 +63,38 @@ export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
       deleted(check('vmRef', request).vm, { do: 'purge' }, (row) => row.graceS === 0)
       return {}
     },
+    adoptVm: (request) => adoptVm(deps, check('adoptVm', request)),
   }
+}
+
+/** One of this fleet; raises vm/unowned where a host keeps the VM that is meant, else what `get` does. */
+function owned({ vms, hosts, view }: VmsApiDeps, ref: string, get: (vms: VmsStore, ref: string) => VmRow): VmRow {
+  try {
+    return get(vms, ref)
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'vm/not-found') throw error
+    const unowned = findUnowned(view.unowned(), ref)
+    throw unowned ? notOfThisFleet(unowned, hosts.find(unowned.hostId)) : error
+  }
+}
+
+/** Looking is open to VMs of no fleet too. */
+function getShown({ vms, view }: VmsApiDeps, ref: string): Vm | undefined {
+  const row = findVm(vms, ref)
+  const unowned = row ? undefined : findUnowned(view.unowned(), ref)
+  return unowned ? view.findVm(unowned.id) : view.vm(row ?? getVm(vms, ref))
+}
+
+function adoptVm({ vms, hosts, registry, view }: VmsApiDeps, { vm: ref, newName }: Checked<'adoptVm'>) {
+  const unowned = findUnowned(view.unowned(), ref)
+  if (!unowned) {
+    const row = vms.find(ref) ?? vms.findLive(DEFAULT_TENANT, newName || ref)
+    if (!row) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+    return { vm: view.vm(row), adopted: false }
+  }
+  const host = hosts.get(unowned.hostId)
+  if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  return { vm: view.vm(vms.adopt(adoptedVm(unowned, newName))), adopted: true }
 }
 
 function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created: boolean } {

@@ -32,10 +32,14 @@ export interface NewVm {
   injectedKey: { fingerprint: string; comment: string } | null
 }
 
-export interface VmRow extends NewVm {
-  tenant: string
+/** A VM that exists already, with what its host was told of it so far. */
+export interface AdoptedVm extends NewVm {
   forceStop: boolean
   restartCount: number
+}
+
+export interface VmRow extends AdoptedVm {
+  tenant: string
   /** Last durable phase; empty = none yet. Live ones are in the registry. */
   status: '' | 'ready' | 'failed'
   lastError: string
@@ -138,8 +142,9 @@ export const vmOf = (raw: RawVm): VmRow => ({
 })
 
 /** The parameters of its insert. */
-export const vmParams = (vm: NewVm, createdAt: string): Row => ({
+export const vmParams = (vm: AdoptedVm, createdAt: string): Row => ({
   ...vm,
+  forceStop: Number(vm.forceStop),
   autostart: Number(vm.autostart),
   labels: JSON.stringify(vm.labels),
   sshAuthorizedKeys: JSON.stringify(vm.sshAuthorizedKeys),

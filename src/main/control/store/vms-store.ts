@@ -1,7 +1,16 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { AuditStore } from './audit-store.ts'
 import { brokeConstraint, type Database } from './database.ts'
-import { type NewVm, type RawVm, type VmEdit, type VmRow, type VmStatus, vmOf, vmParams } from './vm-row.ts'
+import {
+  type AdoptedVm,
+  type NewVm,
+  type RawVm,
+  type VmEdit,
+  type VmRow,
+  type VmStatus,
+  vmOf,
+  vmParams,
+} from './vm-row.ts'
 
 /** VMs as they should be, tombstoned ones included until the agent's destroyed-ack. Every edit audits and pokes by itself. */
 export class VmsStore {
@@ -58,19 +67,12 @@ export class VmsStore {
 
   /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, store/conflict (id exists). */
   create(vm: NewVm): VmRow {
-    return this.#db.transaction(() => {
-      this.#insert(vm)
-      const row = this.#get(vm.id)
-      this.#audit.add({
-        action: 'vm.create',
-        tenant: row.tenant,
-        vmId: row.id,
-        hostId: row.hostId,
-        detail: { name: row.name, image_sha256: row.imageSha256 },
-      })
-      this.#touched(row)
-      return row
-    })
+    return this.#add('vm.create', { ...vm, forceStop: false, restartCount: 0 })
+  }
+
+  /** A VM that its host has already; raises what `create` does. */
+  adopt(vm: AdoptedVm): VmRow {
+    return this.#add('vm.adopt', vm)
   }
 
   /** Edits desired state; raises vm/not-found and vm/name-taken. An edit that changes nothing leaves the epoch. */
@@ -143,6 +145,22 @@ export class VmsStore {
     return this.#db.transaction(() => ids.filter((id) => this.#reapOne(hostId, id)))
   }
 
+  #add(action: string, vm: AdoptedVm): VmRow {
+    return this.#db.transaction(() => {
+      this.#insert(vm)
+      const row = this.#get(vm.id)
+      this.#audit.add({
+        action,
+        tenant: row.tenant,
+        vmId: row.id,
+        hostId: row.hostId,
+        detail: { name: row.name, image_sha256: row.imageSha256 },
+      })
+      this.#touched(row)
+      return row
+    })
+  }
+
   #reapOne(hostId: string, id: string): boolean {
     const row = this.find(id)
     if (!row || row.hostId !== hostId || row.deletedAt === null) return false
@@ -164,15 +182,15 @@ export class VmsStore {
     this.#db.changed('desired', row.hostId)
   }
 
-  #insert(vm: NewVm): void {
+  #insert(vm: AdoptedVm): void {
     try {
       this.#db.run(
         `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, image_format, cloud_init,
-           vcpus, mem_mb, disk_gb, power_state, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
+           vcpus, mem_mb, disk_gb, power_state, force_stop, restart_count, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
            created_at)
          VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
-           $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $autostart, $network,
-           $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
+           $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $forceStop, $restartCount,
+           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
         vmParams(vm, new Date(this.#now()).toISOString()),
       )
     } catch (error) {

@@ -94,7 +94,7 @@ export class ReportApplier {
   }
 
   #applyHostKey(hostId: string, row: ReportedVm): void {
-    if (!isKeyLine(row.hostPublicKey)) return
+    if (row.unowned || !isKeyLine(row.hostPublicKey)) return
     this.#hostKey.apply(row.vmId, row.hostPublicKey, (key) => this.#deps.vms.setHostPublicKey(row.vmId, hostId, key))
   }
 

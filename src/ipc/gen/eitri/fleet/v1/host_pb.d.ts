@@ -511,6 +511,12 @@ export declare const AddHostRequestSchema: GenMessage<AddHostRequest>;
  * @generated from message eitri.fleet.v1.LocalWay
  */
 export declare type LocalWay = Message<"eitri.fleet.v1.LocalWay"> & {
+  /**
+   * As in SshWay.
+   *
+   * @generated from field: bool take_over = 1;
+   */
+  takeOver: boolean;
 };
 
 /**

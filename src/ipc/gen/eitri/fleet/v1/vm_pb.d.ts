@@ -41,7 +41,7 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
   tenant: string;
 
   /**
-   * Empty = the image is not in this store any more.
+   * Empty = no image of this store: it has image_url, or the image is not here any more.
    *
    * @generated from field: string image_name = 6;
    */
@@ -188,6 +188,8 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
   startedAt?: Timestamp | undefined;
 
   /**
+   * Its host keeps it and no fleet owns it: it can be seen and adopted, nothing else. Its name need not be unique.
+   *
    * @generated from field: bool unowned = 31;
    */
   unowned: boolean;
@@ -205,6 +207,13 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
    * @generated from field: optional eitri.fleet.v1.VmMetrics metrics = 33;
    */
   metrics?: VmMetrics | undefined;
+
+  /**
+   * Where its host gets the image from. Empty = from this store.
+   *
+   * @generated from field: string image_url = 34;
+   */
+  imageUrl: string;
 };
 
 /**
@@ -743,6 +752,54 @@ export declare type PurgeVmResponse = Message<"eitri.fleet.v1.PurgeVmResponse"> 
 export declare const PurgeVmResponseSchema: GenMessage<PurgeVmResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.AdoptVmRequest
+ */
+export declare type AdoptVmRequest = Message<"eitri.fleet.v1.AdoptVmRequest"> & {
+  /**
+   * Name or id of a VM with unowned = true. vm/ambiguous when several have the name.
+   *
+   * @generated from field: string vm = 1;
+   */
+  vm: string;
+
+  /**
+   * RFC 1123 label, also given to the host; the guest's own hostname stays. Empty = the name it has.
+   *
+   * @generated from field: string new_name = 2;
+   */
+  newName: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AdoptVmRequest.
+ * Use `create(AdoptVmRequestSchema)` to create a new message.
+ */
+export declare const AdoptVmRequestSchema: GenMessage<AdoptVmRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.AdoptVmResponse
+ */
+export declare type AdoptVmResponse = Message<"eitri.fleet.v1.AdoptVmResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Vm vm = 1;
+   */
+  vm?: Vm | undefined;
+
+  /**
+   * False when the fleet had it already.
+   *
+   * @generated from field: bool adopted = 2;
+   */
+  adopted: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AdoptVmResponse.
+ * Use `create(AdoptVmResponseSchema)` to create a new message.
+ */
+export declare const AdoptVmResponseSchema: GenMessage<AdoptVmResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.VmService
  */
 export declare const VmService: GenService<{
@@ -821,6 +878,17 @@ export declare const VmService: GenService<{
     methodKind: "unary";
     input: typeof PurgeVmRequestSchema;
     output: typeof PurgeVmResponseSchema;
+  },
+  /**
+   * Takes a VM that a host keeps and no fleet owns into this one, as it is: same id, spec, disk and power; one from a
+   * quarantine is stopped. Answers the VM when it is of this fleet already. vm/name-taken: say new_name.
+   *
+   * @generated from rpc eitri.fleet.v1.VmService.AdoptVm
+   */
+  adoptVm: {
+    methodKind: "unary";
+    input: typeof AdoptVmRequestSchema;
+    output: typeof AdoptVmResponseSchema;
   },
 }>;
 

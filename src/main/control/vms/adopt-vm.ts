@@ -1,0 +1,52 @@
+import { Fault } from '../../../ipc/faults.ts'
+import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { check } from '../../../ipc/rules.ts'
+import type { AdoptedVm, DesiredPower } from '../store/vm-row.ts'
+import type { UnownedVm } from './unowned-vms.ts'
+
+/**
+ * The row of a VM that goes on as it is: its spec is what the host holds already, but for its power, which is what it
+ * has now. Raises vm/waiting while the host has not said enough of it, and input/invalid.
+ */
+export function adoptedVm({ id, hostId, spec, seen }: UnownedVm, newName: string): AdoptedVm {
+  const waits = (detail: string) => new Fault('vm/waiting', 'transient', { vm: spec?.name || id, detail })
+  if (!spec) throw waits('its host reports more VMs than one message holds; adopt others first')
+  const { name, vcpus, memMb, diskGb, network, backend, imageUrl, imageSha256 } = spec
+  const checked = check('adoptedVm', {
+    name: newName || name,
+    vcpus,
+    memMb,
+    diskGb,
+    network,
+    backend,
+    imageUrl,
+    imageSha256,
+  })
+  const powerState = powerOf(spec, seen)
+  if (!powerState) throw waits('its host has not said yet whether it runs')
+  return {
+    ...checked,
+    id,
+    hostId,
+    imageKind: spec.imageKind === 'kernel' ? 'kernel' : 'disk',
+    imageFormat: spec.imageFormat === 'qcow2' || spec.imageFormat === 'raw' ? spec.imageFormat : '',
+    cloudInit: spec.cloudInit,
+    powerState,
+    autostart: spec.autostart ?? true,
+    labels: {},
+    sshAuthorizedKeys: spec.sshAuthorizedKeys,
+    trustedCas: spec.sshUserCaAuthorizedKeys.length > 0 ? spec.sshUserCaAuthorizedKeys : null,
+    injectedKey: null,
+    forceStop: spec.forceStop,
+    restartCount: Number(spec.restartCount),
+  }
+}
+
+/** Adopting neither starts nor stops anything; a create that never ended goes on as it was meant. */
+function powerOf({ powerState }: VmSpec, seen: UnownedVm['seen']): DesiredPower | undefined {
+  if (!seen) return 'stopped'
+  const wanted = powerState === 'stopped' ? 'stopped' : 'running'
+  if (seen.phase === 'creating') return wanted
+  if (seen.power === undefined) return undefined
+  return seen.power === 'running' || seen.power === 'paused' ? 'running' : 'stopped'
+}
