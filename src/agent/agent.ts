@@ -83,7 +83,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(() => looking.abort())
     const programs = hypervisorFacts(platform, vfkit, options.backend)
     const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
-    const images = await ImageCache.open(layout.images, { fetch, clock })
+    const images = await ImageCache.open(layout.images, { clock })
     undo.push(() => images.close())
     const records = fileRecords(layout, reserve.files)
     const desired = fileDesired(layout.desired, reserve.files)

@@ -147,7 +147,7 @@ describe('pushes into the real cache', () => {
   async function cacheRig() {
     const server = await ImageServer.start(URL_IMAGE)
     const dir = await mkdtemp(join(tmpdir(), 'eitri-pushes-'))
-    const cache = await ImageCache.open(dir, { fetch })
+    const cache = await ImageCache.open(dir)
     const images: ImageReceiver = {
       stat: (digest) => cache.stat(digest),
       openPut: (...push) => cache.openPut(...push),

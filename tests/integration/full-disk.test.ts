@@ -91,7 +91,7 @@ describe.each(['tmpfs', 'ext4'] as const)('what the agent knows, on a full %s', 
 
 describe('the image cache on a small disk', () => {
   const open = (disk: SmallDisk, options: Partial<ImageCacheOptions> = {}) =>
-    ImageCache.open(join(disk.dir, 'images'), { fetch, ...options })
+    ImageCache.open(join(disk.dir, 'images'), options)
   const names = (disk: SmallDisk) => readdir(join(disk.dir, 'images'))
 
   it.each([1, 200, 258])('of %i MiB refuses a download before its first byte, with the numbers', async (size) => {

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ROOM_EVERY_BYTES, STALL_MS } from '../../src/agent/images/download.ts'
 import { ImageCache, type ImageCacheOptions } from '../../src/agent/images/image-cache.ts'
@@ -26,7 +27,7 @@ let clock: SteppedClock
 const part = () => join(dir, `${SHA}.part`)
 const live = () => AbortSignal.timeout(30_000)
 const open = async (options: Partial<ImageCacheOptions> = {}) => {
-  cache = await ImageCache.open(dir, { fetch, clock, ...options })
+  cache = await ImageCache.open(dir, { clock, ...options })
 }
 const get = (progress: (done: number, total: number | undefined) => void = () => {}, signal = live()) =>
   cache.fetch(server.url, SHA, progress, signal)
@@ -298,8 +299,9 @@ describe('a redirect', () => {
   )
 
   it('from https to http is refused for good', async () => {
-    const moved = async () => new Response(null, { status: 302, headers: { location: server.url } })
-    await open({ fetch: moved })
+    const headers = { location: server.url }
+    const moved = async () => ({ status: 302, statusText: 'Found', headers, body: Readable.from([]) })
+    await open({ request: moved })
     const failed = cache.fetch('https://images.test/web.img', SHA, () => {}, live())
     await expect(failed).rejects.toMatchObject({
       disposition: 'permanent',

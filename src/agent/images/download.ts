@@ -1,7 +1,8 @@
 import type { Clock } from '../../ipc/base/clock.ts'
 import { findFault } from '../../ipc/faults.ts'
 import { KiB, MiB } from '../../ipc/units.ts'
-import { badAnswer, type Fetch, httpGet, refused, unreachable } from './http-get.ts'
+import { badAnswer, httpGet, refused, unreachable } from './http-get.ts'
+import type { HttpAnswer, HttpRequest } from './http-request.ts'
 import { isWebPage } from './other-formats.ts'
 import { ifRange, isOtherVersion, originOf, readOrigin, writeOrigin } from './part-origin.ts'
 import type { PartialImage } from './partial-image.ts'
@@ -19,7 +20,7 @@ export type OnProgress = (done: number, total: number | undefined) => void
 
 export interface DownloadOptions {
   signal: AbortSignal
-  fetch: Fetch
+  request: HttpRequest
   clock: Clock
   progress: OnProgress
   /** File beside the partial one that says where its bytes are from. */
@@ -66,6 +67,7 @@ class Transfer {
   readonly #stall = new AbortController()
   readonly #over = new AbortController()
   target: PartialImage
+  #answer: HttpAnswer | undefined
   #arrived = 0
 
   constructor(url: string, partial: PartialImage, options: DownloadOptions) {
@@ -81,6 +83,7 @@ class Transfer {
 
   end(): void {
     this.#over.abort()
+    this.#answer?.body.destroy()
   }
 
   async run(): Promise<void> {
@@ -92,29 +95,28 @@ class Transfer {
   async #open(): Promise<Incoming | undefined> {
     const { size } = this.target
     const known = size > 0 ? await readOrigin(this.#options.originFile) : undefined
-    const response = await this.#get(size, ifRange(known, this.#url))
-    if (response.status === 416 && size > 0) {
-      await response.body?.cancel()
-      const total = /^bytes \*\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]
+    const answer = await this.#get(size, ifRange(known, this.#url))
+    if (answer.status === 416 && size > 0) {
+      const total = /^bytes \*\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
       if (total === undefined || Number(total) === size) return undefined
       return await this.#fromStart(await this.#again())
     }
-    if (response.status !== 206 || size === 0) return await this.#fromStart(response)
-    const range = rangeOf(response)
-    if (range?.start === size && !isOtherVersion(known, originOf(this.#url, response.headers)))
-      return await this.#opened(response, range.total)
-    await response.body?.cancel()
+    if (answer.status !== 206 || size === 0) return await this.#fromStart(answer)
+    const range = rangeOf(answer)
+    if (range?.start === size && !isOtherVersion(known, originOf(this.#url, answer.headers)))
+      return await this.#opened(answer, range.total)
     return await this.#fromStart(await this.#again())
   }
 
-  async #again(): Promise<Response> {
+  async #again(): Promise<HttpAnswer> {
     return await this.#get(0, '')
   }
 
-  async #get(from: number, condition: string): Promise<Response> {
-    const { fetch, signal } = this.#options
-    const response = await httpGet(this.#url, {
-      fetch,
+  async #get(from: number, condition: string): Promise<HttpAnswer> {
+    const { request, signal } = this.#options
+    this.#answer?.body.destroy()
+    const answer = await httpGet(this.#url, {
+      request,
       signal: AbortSignal.any([signal, this.#stall.signal]),
       headers: {
         'accept-encoding': 'identity',
@@ -122,62 +124,47 @@ class Transfer {
         ...(from > 0 && condition !== '' ? { 'if-range': condition } : {}),
       },
     })
+    this.#answer = answer
     this.#arrived += STALL_BYTES
-    return response
+    return answer
   }
 
   /** What is here goes only once it is known that something better comes. */
-  async #fromStart(response: Response): Promise<Incoming> {
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw badAnswer(this.#url, response)
-    }
-    const incoming = await this.#opened(response, lengthOf(response))
+  async #fromStart(answer: HttpAnswer): Promise<Incoming> {
+    if (answer.status !== 200) throw badAnswer(this.#url, answer)
+    const incoming = await this.#opened(answer, lengthOf(answer))
     if (this.target.size > 0) this.target = await this.target.restart()
-    await writeOrigin(this.#options.originFile, originOf(this.#url, response.headers))
+    await writeOrigin(this.#options.originFile, originOf(this.#url, answer.headers))
     return incoming
   }
 
-  async #opened(response: Response, total: number | undefined): Promise<Incoming> {
-    const encoding = response.headers.get('content-encoding') ?? 'identity'
-    const resumed = response.status === 206
-    try {
-      if (encoding !== 'identity') throw refused(this.#url, `the server sent it encoded as ${encoding.slice(0, 40)}`)
-      if (total !== undefined && total > MAX_IMAGE_BYTES) throw refused(this.#url, `it is ${total} bytes long`)
-      if (!response.body) throw unreachable(this.#url, 'the server sent nothing')
-      await this.#options.requireRoom(missing(total, resumed ? this.target.size : 0))
-      const chunks = (response.body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
-      const first = await chunks.next()
-      if (!resumed && !first.done && isWebPage(first.value)) {
-        await chunks.return?.()
-        throw unreachable(this.#url, 'the server sent a web page')
-      }
-      return { chunks, first, total }
-    } catch (error) {
-      if (!response.body?.locked) await response.body?.cancel()
-      throw error
-    }
+  async #opened({ status, headers, body }: HttpAnswer, total: number | undefined): Promise<Incoming> {
+    const encoding = headers['content-encoding'] ?? 'identity'
+    const resumed = status === 206
+    if (encoding !== 'identity') throw refused(this.#url, `the server sent it encoded as ${encoding.slice(0, 40)}`)
+    if (total !== undefined && total > MAX_IMAGE_BYTES) throw refused(this.#url, `it is ${total} bytes long`)
+    await this.#options.requireRoom(missing(total, resumed ? this.target.size : 0))
+    const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
+    const first = await chunks.next()
+    if (!resumed && !first.done && isWebPage(first.value)) throw unreachable(this.#url, 'the server sent a web page')
+    return { chunks, first, total }
   }
 
   async #receive({ chunks, first, total }: Incoming): Promise<void> {
     const { progress, requireRoom } = this.#options
     let roomUntil = this.target.size + ROOM_EVERY_BYTES
     progress(this.target.size, total)
-    try {
-      for (let next = first; !next.done; next = await chunks.next()) {
-        const { size } = this.target
-        const end = size + next.value.length
-        this.#arrived += next.value.length
-        if (end > (total ?? MAX_IMAGE_BYTES)) throw refused(this.#url, 'the server sent more than it declared')
-        if (end > roomUntil) {
-          await requireRoom(missing(total, size))
-          roomUntil = size + ROOM_EVERY_BYTES
-        }
-        await this.target.append(next.value)
-        progress(end, total)
+    for (let next = first; !next.done; next = await chunks.next()) {
+      const { size } = this.target
+      const end = size + next.value.length
+      this.#arrived += next.value.length
+      if (end > (total ?? MAX_IMAGE_BYTES)) throw refused(this.#url, 'the server sent more than it declared')
+      if (end > roomUntil) {
+        await requireRoom(missing(total, size))
+        roomUntil = size + ROOM_EVERY_BYTES
       }
-    } finally {
-      await chunks.return?.()
+      await this.target.append(next.value)
+      progress(end, total)
     }
     if (total !== undefined && this.target.size !== total) throw unreachable(this.#url, 'the connection ended early')
   }
@@ -196,24 +183,27 @@ class Transfer {
   }
 }
 
-function rangeOf(response: Response): { start: number; total: number | undefined } | undefined {
-  const text = response.headers.get('content-range') ?? ''
+function rangeOf({ headers }: HttpAnswer): { start: number; total: number | undefined } | undefined {
+  const text = headers['content-range'] ?? ''
   const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(text) ?? []
   if (start === undefined || end === undefined) return undefined
   // The rest was asked for: what a shorter range leaves out shows as an early end.
   return { start: Number(start), total: total === '*' ? undefined : Number(total) }
 }
 
-function lengthOf(response: Response): number | undefined {
-  const text = response.headers.get('content-length')
-  return text !== null && /^\d+$/.test(text) ? Number(text) : undefined
+function lengthOf({ headers }: HttpAnswer): number | undefined {
+  const text = headers['content-length']
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
 }
 
 /** Bytes still to come; where nobody declared them, those until the next look. */
 const missing = (total: number | undefined, have: number): number =>
   total === undefined ? ROOM_EVERY_BYTES : total - have
 
+/** Of Node.js: a body that ends before its length or its last chunk is "aborted". */
 const words = (error: unknown): string => {
-  const cause = (error as { cause?: unknown }).cause
-  return cause instanceof Error ? cause.message : error instanceof Error ? error.message : String(error)
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  return message === 'aborted'
+    ? 'the connection ended early'
+    : message || (error as NodeJS.ErrnoException).code || 'no answer'
 }

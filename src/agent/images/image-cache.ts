@@ -4,7 +4,7 @@ import type { DiskSpace, LookAtDisk } from '../os/disk-space.ts'
 import { isAbsent, readRange, sizeIfPresent } from '../os/files.ts'
 import type { OnProgress } from './download.ts'
 import type { CacheItem } from './gc-plan.ts'
-import type { Fetch } from './http-get.ts'
+import { type HttpRequest, httpRequest } from './http-request.ts'
 import { ImageDownloads } from './image-downloads.ts'
 import { type DiskFormat, diskFormat, HEAD_BYTES, refuse, TAIL_BYTES } from './image-format.ts'
 import { type ImagePut, ImagePuts } from './image-puts.ts'
@@ -24,7 +24,7 @@ export type BootImage = DiskImage | KernelImage
 type Contents = Pick<CacheItem, 'sha256' | 'whole' | 'bytes' | 'busy'>
 
 export interface ImageCacheOptions {
-  fetch: Fetch
+  request?: HttpRequest
   clock?: Clock
   look?: LookAtDisk
 }
@@ -40,15 +40,15 @@ export class ImageCache {
   readonly #unpacking = new Map<string, Promise<KernelImage>>()
   readonly #given = new Map<string, number>()
 
-  private constructor(store: ImageStore, { fetch, clock = systemClock }: ImageCacheOptions) {
+  private constructor(store: ImageStore, { request = httpRequest, clock = systemClock }: ImageCacheOptions) {
     this.#store = store
     this.#puts = new ImagePuts(store)
     const endPut = (sha256: string) => this.#puts.end(sha256)
-    this.#downloads = new ImageDownloads({ store, fetch, clock, endPut })
+    this.#downloads = new ImageDownloads({ store, request, clock, endPut })
   }
 
   /** Creates the directory, removes torn leftovers and indexes the rest. */
-  static async open(dir: string, options: ImageCacheOptions): Promise<ImageCache> {
+  static async open(dir: string, options: ImageCacheOptions = {}): Promise<ImageCache> {
     return new ImageCache(await ImageStore.open(dir, options.look), options)
   }
 

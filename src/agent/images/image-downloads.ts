@@ -1,7 +1,7 @@
 import type { Clock } from '../../ipc/base/clock.ts'
 import { Fault, findFault } from '../../ipc/faults.ts'
 import { downloadInto, type OnProgress } from './download.ts'
-import type { Fetch } from './http-get.ts'
+import type { HttpRequest } from './http-request.ts'
 import type { ImageStore } from './image-store.ts'
 import { PartialImage } from './partial-image.ts'
 
@@ -21,7 +21,7 @@ interface Shared {
 
 export interface DownloadsDeps {
   store: ImageStore
-  fetch: Fetch
+  request: HttpRequest
   clock: Clock
   /** Ends a push of the digest; its file is free when this resolves. */
   endPut(sha256: string): Promise<void>
@@ -133,7 +133,7 @@ export class ImageDownloads {
   }
 
   async #once(sha256: string, shared: Shared): Promise<void> {
-    const { store, fetch, clock } = this.#deps
+    const { store, request, clock } = this.#deps
     const { signal } = shared.cancel
     let left = 0
     const progress: OnProgress = (done, total) => {
@@ -148,7 +148,14 @@ export class ImageDownloads {
       () => left,
       async () => {
         const part = await PartialImage.open(store.partFile(sha256), signal)
-        const whole = await downloadInto(shared.url, part, { signal, fetch, clock, originFile, requireRoom, progress })
+        const whole = await downloadInto(shared.url, part, {
+          signal,
+          request,
+          clock,
+          originFile,
+          requireRoom,
+          progress,
+        })
         await store.publish(sha256, whole)
       },
     )

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { readIfPresent, removeTree, writeDurable } from '../os/files.ts'
 
@@ -19,10 +20,10 @@ const MAX_VALIDATOR = 512
 const OriginFile = z.object({ version: z.literal(1), url: z.string(), etag: z.string(), last_modified: z.string() })
 
 /** The origin that an answer for `url` states. Weak entity tags say nothing about bytes and are left out. */
-export function originOf(url: string, headers: Headers): PartOrigin {
-  const tag = headers.get('etag') ?? ''
-  const modified = headers.get('last-modified') ?? ''
-  const age = Date.parse(headers.get('date') ?? '') - Date.parse(modified)
+export function originOf(url: string, headers: IncomingHttpHeaders): PartOrigin {
+  const tag = headers.etag ?? ''
+  const modified = headers['last-modified'] ?? ''
+  const age = Date.parse(headers.date ?? '') - Date.parse(modified)
   return {
     url: createHash('sha256').update(url).digest('hex'),
     etag: /^"[^"]*"$/.test(tag) && tag.length <= MAX_VALIDATOR ? tag : '',
@@ -32,7 +33,7 @@ export function originOf(url: string, headers: Headers): PartOrigin {
 
 /** What If-Range may say for a resume from `url`; '' = nothing, the digest alone decides. */
 export function ifRange(known: PartOrigin | undefined, url: string): string {
-  if (known?.url !== originOf(url, new Headers()).url) return ''
+  if (known?.url !== originOf(url, {}).url) return ''
   return known.etag || known.lastModified
 }
 

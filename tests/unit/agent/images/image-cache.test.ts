@@ -1,8 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { HttpRequest } from '../../../../src/agent/images/http-request.ts'
 import { ImageCache } from '../../../../src/agent/images/image-cache.ts'
 import { GiB, MiB } from '../../../../src/ipc/units.ts'
 
@@ -13,7 +16,7 @@ const live = () => AbortSignal.timeout(20_000)
 
 /** A web server in one function; `gate` holds the second half of the body. */
 class Web {
-  readonly requests: { url: string; range: string | null }[] = []
+  readonly requests: { url: string; range: string | undefined }[] = []
   body = IMAGE
   ranges = true
   length = true
@@ -21,26 +24,26 @@ class Web {
   gate: Promise<void> | undefined
   cutAt: number | undefined
 
-  fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const range = new Headers(init.headers).get('range')
-    this.requests.push({ url, range })
-    if (this.status !== 200) return new Response('no', { status: this.status, statusText: 'Nope' })
+  request: HttpRequest = async (url, { range }, signal) => {
+    this.requests.push({ url: url.href, range })
+    if (this.status !== 200)
+      return { status: this.status, statusText: 'Nope', headers: {}, body: Readable.from(['no']) }
     const from = this.ranges && range ? Number(/bytes=(\d+)-/.exec(range)?.[1]) : 0
     const rest = this.body.subarray(from)
     const { gate, cutAt } = this
-    const stream = new ReadableStream<Uint8Array>({
-      async start(controller) {
-        init.signal?.addEventListener('abort', () => controller.error(init.signal?.reason))
-        controller.enqueue(rest.subarray(0, cutAt ?? rest.length / 2))
-        if (cutAt !== undefined) return controller.error(new Error('connection reset'))
+    const body = Readable.from(
+      (async function* () {
+        yield rest.subarray(0, cutAt ?? rest.length / 2)
+        if (cutAt !== undefined) throw new Error('connection reset')
         await gate
-        controller.enqueue(rest.subarray(rest.length / 2))
-        controller.close()
-      },
-    })
-    const headers: Record<string, string> = this.length ? { 'content-length': String(rest.length) } : {}
+        yield rest.subarray(rest.length / 2)
+      })(),
+    )
+    signal.addEventListener('abort', () => body.destroy(signal.reason))
+    body.on('error', () => {})
+    const headers: IncomingHttpHeaders = this.length ? { 'content-length': String(rest.length) } : {}
     if (from > 0) headers['content-range'] = `bytes ${from}-${this.body.length - 1}/${this.body.length}`
-    return new Response(stream, { status: from > 0 ? 206 : 200, headers })
+    return { status: from > 0 ? 206 : 200, statusText: '', headers, body }
   }
 }
 
@@ -51,7 +54,7 @@ describe('the image cache', () => {
   let free: number
 
   const open = () =>
-    ImageCache.open(dir, { fetch: web.fetch, look: async () => ({ free, total: free, freeFiles: 1000 }) })
+    ImageCache.open(dir, { request: web.request, look: async () => ({ free, total: free, freeFiles: 1000 }) })
   const push = async (bytes: Buffer, offset = 0, sha = SHA, size = bytes.length + offset) => {
     const put = await cache.openPut(sha, size, offset)
     for (let at = 0; at < bytes.length; at += MiB) await put.write(bytes.subarray(at, at + MiB))
@@ -122,7 +125,7 @@ describe('the image cache', () => {
       cache = await open()
       const kept = cache.stat(SHA).haveBytes
       await cache.fetch(URL, SHA, () => {}, live())
-      expect(web.requests[1]?.range).toBe(kept === 0 ? null : `bytes=${kept}-`)
+      expect(web.requests[1]?.range).toBe(kept === 0 ? undefined : `bytes=${kept}-`)
       expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
     })
   })

@@ -26,7 +26,7 @@ describe('the collector of images', () => {
 
   const open = async () => {
     const look = async () => ({ free, total, freeFiles: 1000 })
-    cache = await ImageCache.open(join(dir, 'images'), { fetch, clock, look })
+    cache = await ImageCache.open(join(dir, 'images'), { clock, look })
     const usage = await ImageUsage.open(join(dir, 'images', 'usage.json'))
     const ask = async () => {
       during()

@@ -58,7 +58,7 @@ async function openAgent(stateDir: string, backend = new FileBackend()) {
   await ensureDir('state.dir', stateDir)
   await clearLeftovers(layout)
   const identity = await Identity.load(layout.identity)
-  const images = await ImageCache.open(layout.images, { fetch })
+  const images = await ImageCache.open(layout.images)
   const [records, desired] = [fileRecords(layout), fileDesired(layout.desired)]
   const engine = new Engine({
     passes: {
