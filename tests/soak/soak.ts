@@ -7,6 +7,7 @@ export type Soak = (say: (line: string) => void) => Promise<void>
 
 /** Long runs by name, loaded only when asked for; the short form of each is in the tests. */
 const RUNS: Record<string, () => Promise<Soak>> = {
+  crash: async () => (await import('./crash.ts')).soakCrash,
   churn: async () => (await import('./churn.ts')).soakChurn,
   model: async () => (await import('./model.ts')).soakModel,
   fuzz: async () => (await import('./fuzz.ts')).soakFuzz,

@@ -20,3 +20,19 @@ export function bootSector(): Buffer {
   sector.set([0x55, 0xaa], 510)
   return sector
 }
+
+const POLITE = [
+  ...[0xfa, 0xfc, 0x31, 0xc0, 0x8e, 0xd8, 0xfb], // cli; cld; ds = 0; sti
+  ...[0xba, 0x02, 0x06, 0xb8, 0x00, 0x01, 0xef], // q35's PM1 enable: the power button
+  ...[0xf4, 0xba, 0x00, 0x06, 0xed, 0xf6, 0xc4, 0x01, 0x74, 0xf6], // halt until it is pressed
+  ...[0xba, 0x04, 0x06, 0xb8, 0x00, 0x20, 0xef, 0xf4, 0xeb, 0xfd], // PM1 control: power off
+]
+
+/** A guest that powers itself off when its power button is pressed. `mark` makes its bytes its own. */
+export function politeSector(mark: string): Buffer {
+  const sector = Buffer.alloc(512)
+  sector.set(POLITE)
+  sector.write(mark, 256, 'latin1')
+  sector.set([0x55, 0xaa], 510)
+  return sector
+}
