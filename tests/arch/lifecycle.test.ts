@@ -18,7 +18,7 @@ function readsLifecycle(node: unknown): boolean {
 
 const reads = (code: string) => readsLifecycle(parseSync(code, { syntax: 'typescript', target: 'es2024' }))
 
-describe('LIF-04: lifecycle, a word for clients', () => {
+describe('lifecycle, a word for clients', () => {
   it('is read nowhere in the agent, the store and the sync', () => {
     for (const folder of FOLDERS) {
       const files = sourceFiles(folder)

@@ -28,11 +28,11 @@ function fieldsOf(proto: string): { told: string[]; untold: string[] } {
 describe('the wire to the agent', () => {
   const protos = readdirSync(join(ROOT, FOLDER)).filter((file) => file.endsWith('.proto'))
 
-  it.each(protos)('COMPAT-05: %s says above each field with a unit or a meaning of absence what it is', (file) => {
+  it.each(protos)('%s says above each field with a unit or a meaning of absence what it is', (file) => {
     expect(fieldsOf(readFileSync(join(ROOT, FOLDER, file), 'utf8')).untold).toEqual([])
   })
 
-  it('COMPAT-05: a field that needs a comment and has none is found', () => {
+  it('a field that needs a comment and has none is found', () => {
     expect(fieldsOf('message A {\n  // GiB.\n  uint64 disk_gb = 1;\n  optional string power = 2;\n}\n')).toEqual({
       told: ['A.disk_gb'],
       untold: ['A.power'],

@@ -169,7 +169,7 @@ describe('QEMU in trouble', () => {
     expect(backend.endedCleanly(vm)).toBe(false)
   })
 
-  it('PROV-05, BUD-10: a disk QEMU cannot open fails the start in its own words', async () => {
+  it('a disk QEMU cannot open fails the start in its own words', async () => {
     await boot()
     await backend.shutdown(vm, { graceMs: 0, hurry: calm() }, live())
     await writeFile(vm.disk, 'not a qcow2')
@@ -181,7 +181,7 @@ describe('QEMU in trouble', () => {
     expect(await backend.failureReason(vm)).toContain('not in qcow2 format')
   })
 
-  it('PROV-01: a host without QEMU says so before anything is fetched', async () => {
+  it('a host without QEMU says so before anything is fetched', async () => {
     const absent: QemuDeps['run'] = () => Promise.reject(Object.assign(new Error('spawn'), { code: 'ENOENT' }))
     await expect(backendWith({ run: absent }).preflight(live())).rejects.toMatchObject({
       code: 'vmm/missing',

@@ -30,7 +30,7 @@ const is = (power: string, phase: string) => (report: Report) =>
   row(report)?.power === power && row(report)?.phase === phase && row(report)?.detail === ''
 
 describe('an agent with a real guest', () => {
-  it('RECN-10, PWR, QTN: boots, survives the SIGKILL of its agent, is found again, stops, and leaves nothing', async () => {
+  it('boots, survives the SIGKILL of its agent, is found again, stops, and leaves nothing', async () => {
     await using agent = new AgentProcess()
     await agent.start()
     let firstPid: number

@@ -25,7 +25,7 @@ import {
 } from '../support/agent-wire.ts'
 
 describe('the Sync session of an agent', () => {
-  it('SYN-01, T23: a first frame that is not Attach ends with auth_rejected and the words', async () => {
+  it('a first frame that is not Attach ends with auth_rejected and the words', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const sync = new SyncClient(link.client)
@@ -35,7 +35,7 @@ describe('the Sync session of an agent', () => {
     expect(rig.engine.accepted).toEqual([])
   })
 
-  it('SYN-11: an empty stream and an unknown protocol version are auth_rejected', async () => {
+  it('an empty stream and an unknown protocol version are auth_rejected', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const silent = new SyncClient(link.client)
@@ -47,7 +47,7 @@ describe('the Sync session of an agent', () => {
     expect(rig.identity.fleetId).toBe('')
   })
 
-  it('SYN-02: Hello proves the identity over the nonce, and the agent adopts its first fleet', async () => {
+  it('Hello proves the identity over the nonce, and the agent adopts its first fleet', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const nonce = randomBytes(32)
@@ -58,7 +58,7 @@ describe('the Sync session of an agent', () => {
     expect(rig.identity).toMatchObject({ fleetId: FLEET, controllerName: 'laptop' })
   })
 
-  it('COMPAT-02: facts that were not looked at are absent from Hello, not empty', async () => {
+  it('facts that were not looked at are absent from Hello, not empty', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const { hello } = await attached(link.client)
@@ -66,7 +66,7 @@ describe('the Sync session of an agent', () => {
     expect(hello.capacity).toBeUndefined()
   })
 
-  it('SYN-04, T22: a newer session of the fleet wins, the older is told superseded and its end changes nothing', async () => {
+  it('a newer session of the fleet wins, the older is told superseded and its end changes nothing', async () => {
     await using rig = await wireRig()
     using first = wireClient(rig.socketPath)
     using second = wireClient(rig.socketPath)
@@ -97,7 +97,7 @@ describe('the Sync session of an agent', () => {
     expect(rig.identity.fleetId).toBe(OTHER_FLEET)
   })
 
-  it('SYN-11: an adoption that cannot be written is transient, never an auth verdict', async () => {
+  it('an adoption that cannot be written is transient, never an auth verdict', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     rig.identity.adoptFails = new Error('ENOSPC')
@@ -106,7 +106,7 @@ describe('the Sync session of an agent', () => {
     expect((await sync.until('end')).code).toBe('transient')
   })
 
-  it('FEN-01, T21: a fenced snapshot is answered with a report that says so and changes nothing', async () => {
+  it('a fenced snapshot is answered with a report that says so and changes nothing', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const { sync } = await attached(link.client)
@@ -119,7 +119,7 @@ describe('the Sync session of an agent', () => {
     expect(rig.engine.accepted.map((s) => s.epoch)).toEqual([7n, 8n])
   })
 
-  it('SYN-11: a snapshot that cannot be kept ends the session as transient', async () => {
+  it('a snapshot that cannot be kept ends the session as transient', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const { sync } = await attached(link.client)
@@ -129,7 +129,7 @@ describe('the Sync session of an agent', () => {
     expect((await link.client.getStatus({})).attached).toBe(false)
   })
 
-  it('COMPAT-01: frames of a newer control plane are passed over, a second Attach is not', async () => {
+  it('frames of a newer control plane are passed over, a second Attach is not', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const { sync } = await attached(link.client)
@@ -151,7 +151,7 @@ describe('the Sync session of an agent', () => {
     await attached(link.client)
   })
 
-  it('RPT-06: the first report comes with Hello and changes are told at once, many as one', async () => {
+  it('the first report comes with Hello and changes are told at once, many as one', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const { sync } = await attached(link.client)
@@ -170,7 +170,7 @@ describe('the Sync session of an agent', () => {
     expect(await link.client.getStatus({})).toMatchObject({ fleetId: FLEET, attached: true })
   })
 
-  it('SYN-03: consoles and images are refused without the attached session id', async () => {
+  it('consoles and images are refused without the attached session id', async () => {
     await using rig = await wireRig()
     using link = wireClient(rig.socketPath)
     const stat = await link.client.statImage({ sessionId: '', sha256: '0'.repeat(64) }).catch((e: unknown) => e)

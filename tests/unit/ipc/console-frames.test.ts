@@ -68,7 +68,7 @@ describe('console frames', () => {
     expect(() => decodeConsoleFrame(new Uint8Array(70_000).fill(5))).toThrow('input/invalid')
   })
 
-  it('CON-03: cut a reason at 120 bytes without bisecting a character', () => {
+  it('cut a reason at 120 bytes without bisecting a character', () => {
     const cut = cutUtf8('ü'.repeat(100))
     expect(cut).toBe('ü'.repeat(60))
     expect(new TextEncoder().encode(cutUtf8(`${'a'.repeat(119)}€`)).length).toBe(119)

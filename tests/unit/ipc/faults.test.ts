@@ -5,7 +5,7 @@ import { fromConnectError, toConnectError } from '../../../src/ipc/fault-wire.ts
 import { asFault, FAULT_CODES, Fault, faultFromData, findFault } from '../../../src/ipc/faults.ts'
 
 describe('faults', () => {
-  it('BUD-04: are found through wrapping', () => {
+  it('are found through wrapping', () => {
     const fault = new Fault('vmm/missing', 'permanent')
     const wrapped = new Error('create failed', { cause: new Error('preflight', { cause: fault }) })
     expect(findFault(wrapped)).toBe(fault)
@@ -31,7 +31,7 @@ describe('faults', () => {
     expect(code(new Fault('vm/deleted', 'permanent'))).toBe(Code.FailedPrecondition)
   })
 
-  it('COMPAT-04: a code from a newer build is shown by name instead of being lost', () => {
+  it('a code from a newer build is shown by name instead of being lost', () => {
     const back = faultFromData({ code: 'moon/full', disposition: 'permanent', params: {}, id: 'x' })
     expect([back.code, back.disposition, back.params['message']]).toEqual([
       'app/bug',

@@ -22,13 +22,13 @@ describe('names', () => {
     )
   })
 
-  it('DM-02: takes a digest only as 64 lowercase hex characters', () => {
+  it('takes a digest only as 64 lowercase hex characters', () => {
     expect(isSha256('0f'.repeat(32))).toBe(true)
     expect(isSha256('0F'.repeat(32))).toBe(false)
     expect(isSha256('0f'.repeat(31))).toBe(false)
   })
 
-  it('DM-03: takes an id only as 32 lowercase hex characters', () => {
+  it('takes an id only as 32 lowercase hex characters', () => {
     expect(isId('0f'.repeat(16))).toBe(true)
     expect(isId('0f'.repeat(15))).toBe(false)
   })
@@ -38,7 +38,7 @@ describe('names', () => {
     expect(isFingerprint(`MD5:${'A'.repeat(43)}`)).toBe(false)
   })
 
-  it('SSH-02: joins tenant and name into the name a guest is reached by', () => {
+  it('joins tenant and name into the name a guest is reached by', () => {
     expect(connectName('default', 'web')).toBe('default.web')
   })
 })

@@ -57,12 +57,12 @@ describe('rules', () => {
     for (const value of [0, -1, 1.5]) expect(problemsOf('createVm', vm({ [field]: value }))).toHaveLength(1)
   })
 
-  it('CRT-02: want image URL and digest as a pair', () => {
+  it('want image URL and digest as a pair', () => {
     const [problem] = problemsOf('createVm', vm({ imageUrl: 'https://images.example/a.qcow2' }))
     expect(problem).toEqual({ field: 'image_sha256', problem: expect.stringContaining('both or neither') })
   })
 
-  it('DM-02: say invalid image_sha256 for a digest that is none', () => {
+  it('say invalid image_sha256 for a digest that is none', () => {
     const [problem] = problemsOf('createVm', vm({ imageUrl: 'https://images.example/a', imageSha256: 'abc' }))
     expect(problem?.problem).toContain('invalid image_sha256')
   })

@@ -19,7 +19,7 @@ describe('whether an Attach becomes the session', () => {
     expect(judgeAttach(attach(), { fleetId: '', controllerName: '' })).toEqual({ attach: 'adopt' })
   })
 
-  it('SYN-05: its own fleet always may, whoever is attached', () => {
+  it('its own fleet always may, whoever is attached', () => {
     expect(judgeAttach(attach(), { fleetId: MINE, controllerName: 'x' })).toEqual({ attach: 'same-fleet' })
   })
 

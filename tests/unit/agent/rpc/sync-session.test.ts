@@ -103,7 +103,7 @@ describe('facts of a session', () => {
 })
 
 describe('the heartbeat of a session', () => {
-  it('RPT-06: reports every 10 s when nothing changes', async () => {
+  it('reports every 10 s when nothing changes', async () => {
     const { requests, frames } = session()
     requests.push(attachFrame())
     await timeTo(frames)
@@ -164,7 +164,7 @@ describe('the heartbeat of a session', () => {
     }
   })
 
-  it('RPT-07, T14: does not wait for a snapshot that is still being taken', async () => {
+  it('does not wait for a snapshot that is still being taken', async () => {
     const engine = new FakeEngine()
     engine.accept = never
     const { requests, frames } = session(engine)
@@ -191,12 +191,12 @@ describe('the heartbeat of a session', () => {
     expect(await timeTo(frames)).toEqual([expect.closeTo(TIMES.attachMs / 2, -2), 'hello'])
   })
 
-  it('SYN-11: silence instead of Attach ends in time with auth_rejected', async () => {
+  it('silence instead of Attach ends in time with auth_rejected', async () => {
     const { frames } = session()
     expect(await timeTo(frames)).toEqual([expect.closeTo(TIMES.attachMs, -2), 'end'])
   })
 
-  it('SYN-07, T22: the end of an older session leaves the newer one attached', async () => {
+  it('the end of an older session leaves the newer one attached', async () => {
     const { requests, frames, sessions, link } = session()
     requests.push(attachFrame())
     await timeTo(frames)

@@ -24,7 +24,7 @@ describe("a guest's host key", () => {
     expect(parsed.verify(Buffer.from('hello'), signature)).toBe(true)
   })
 
-  it('AGT-11: is made once and kept over retries, for its owner alone', async () => {
+  it('is made once and kept over retries, for its owner alone', async () => {
     const path = join(dir, 'host_key')
     const first = await ensureHostKey(path, 'web')
     expect(await ensureHostKey(path, 'web')).toEqual(first)

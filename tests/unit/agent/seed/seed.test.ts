@@ -54,30 +54,30 @@ function readIso(image: Buffer): Map<string, Buffer> {
 }
 
 describe('vendor-data', () => {
-  it('SEED-01, ENG-34: is always there, as MIME of a cloud-config and a shell part', () => {
+  it('is always there, as MIME of a cloud-config and a shell part', () => {
     expect(parts(vendorData({ userCas: [] })).map((p) => p.type)).toEqual(['text/cloud-config', 'text/x-shellscript'])
   })
 
-  it('SEED-02, SEED-12: cloud-init does not grow the disk, and no list key is there for user-data to replace', () => {
+  it('cloud-init does not grow the disk, and no list key is there for user-data to replace', () => {
     const config = parse(cloudConfig({ userCas: [ca], hostKey })) as Record<string, unknown>
     expect(config).toMatchObject({ growpart: { mode: 'off' } })
     expect(Object.values(config).some(Array.isArray)).toBe(false)
   })
 
-  it('SEED-02, SEED-03: the shell part grows partition 1 online, with one newline to sfdisk', () => {
+  it('the shell part grows partition 1 online, with one newline to sfdisk', () => {
     expect(fleetScript({ userCas: [] })).toContain(
       "printf ',+\\n' | sfdisk --no-reread --no-tell-kernel -N 1 /dev/vda && partx -u /dev/vda && resize2fs /dev/vda1\n",
     )
   })
 
-  it('SEED-04, SEED-05, CLK-04, CLK-11: steps the clock at any update, and never fails for want of chrony', () => {
+  it('steps the clock at any update, and never fails for want of chrony', () => {
     const script = fleetScript({ userCas: [] })
     expect(script).toContain("put /etc/chrony/conf.d/eitri-clock.conf <<'EITRI_EOF'\nmakestep 1 -1\nEITRI_EOF\n")
     expect(script).toContain('systemctl try-restart chrony.service 2>/dev/null || true')
     expect(script.trimEnd()).toMatch(/exit 0$/)
   })
 
-  it('SEED-06, SEED-07: files in the order user CA, sshd, chrony; then grow, sshd, chrony', () => {
+  it('files in the order user CA, sshd, chrony; then grow, sshd, chrony', () => {
     const script = fleetScript({ userCas: [ca, 'ssh-ed25519 TWO'], hostKey })
     const order = [
       'eitri_user_ca.pub <<',
@@ -93,17 +93,17 @@ describe('vendor-data', () => {
     expect(script).toContain(`${ca}\nssh-ed25519 TWO\n`)
   })
 
-  it('SEED-08: sshd is reloaded only with a configuration it accepts', () => {
+  it('sshd is reloaded only with a configuration it accepts', () => {
     expect(fleetScript({ userCas: [ca] })).toContain('sshd -t && { systemctl reload sshd')
   })
 
-  it('SEED-09, SEED-10: the host key and its certificate arrive byte for byte', () => {
+  it('the host key and its certificate arrive byte for byte', () => {
     const config = parse(cloudConfig({ userCas: [], hostKey })) as { ssh_keys: Record<string, string> }
     expect(config.ssh_keys['ed25519_private']).toBe(hostKey.privateKey)
     expect(config.ssh_keys['ed25519_certificate']?.trim()).toBe(hostKey.certificate)
   })
 
-  it('SEED-11: without SSH material nothing of SSH is in it', () => {
+  it('without SSH material nothing of SSH is in it', () => {
     const all = `${cloudConfig({ userCas: [] })}${fleetScript({ userCas: [] })}`
     for (const trace of ['ssh_keys', 'sshd', 'TrustedUserCAKeys', 'user_ca']) expect(all).not.toContain(trace)
   })
@@ -118,12 +118,12 @@ describe('vendor-data', () => {
 })
 
 describe('the seed', () => {
-  it('SEED-12: passes user-data on byte for byte', () => {
+  it('passes user-data on byte for byte', () => {
     const userData = new Uint8Array([0x23, 0x21, 0, 0xff, 0x0a])
     expect(seedDocuments(input({ userData }))['user-data']).toBe(userData)
   })
 
-  it('SEED-14: matches each NIC by MAC, with no second stanza for a single NIC', () => {
+  it('matches each NIC by MAC, with no second stanza for a single NIC', () => {
     const one = parse(networkConfig(input())) as { ethernets: Record<string, unknown> }
     expect(one.ethernets).toEqual({
       nic0: { match: { macaddress: '52:54:00:01:02:03' }, 'set-name': 'nic0', dhcp4: true, 'dhcp-identifier': 'mac' },
@@ -152,7 +152,7 @@ describe('the seed', () => {
     )
   })
 
-  it('RECN-04, SEED-17: is written whole, for its owner alone, with nothing beside it', async () => {
+  it('is written whole, for its owner alone, with nothing beside it', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'eitri-seed-'))
     try {
       const path = join(dir, 'seed.iso')

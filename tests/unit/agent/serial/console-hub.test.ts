@@ -44,7 +44,7 @@ describe('the consoles of a host', () => {
     await events.return(undefined)
   })
 
-  it('SER-01: takes input only while the VM is on', async () => {
+  it('takes input only while the VM is on', async () => {
     hub = new ConsoleHub({ logPathOf: () => join(dir, 'serial.log') })
     expect(await hub.input(VM, Buffer.from('x'))).toBe('the VM is off; nothing was typed')
     const typed = new PassThrough()

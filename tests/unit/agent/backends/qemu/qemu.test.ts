@@ -53,7 +53,7 @@ describe("QEMU's command line", () => {
     expect([flagValue(kvm, '-accel'), flagValue(kvm, '-cpu')]).toEqual(['kvm', 'host'])
   })
 
-  it('CH-05: the root disk is the first drive, the seed a read-only second', () => {
+  it('the root disk is the first drive, the seed a read-only second', () => {
     const drives = argv().filter((arg) => arg.startsWith('if=none'))
     expect(drives).toEqual([
       'if=none,id=vda,file=disk.qcow2,format=qcow2,discard=unmap,werror=enospc',
@@ -93,7 +93,7 @@ describe("QEMU's command line", () => {
     expect(diskArgv(kernel, 't', 4)).toEqual(['create', '-q', '-f', 'qcow2', 't', '4G'])
   })
 
-  it('CRE-15: the MAC is a function of the VM id', () => {
+  it('the MAC is a function of the VM id', () => {
     expect(macOf(ID)).toBe(macOf(ID))
     expect(macOf(ID)).toMatch(/^52:54:00(:[0-9a-f]{2}){3}$/)
     expect(macOf(ID, 1)).not.toBe(macOf(ID))

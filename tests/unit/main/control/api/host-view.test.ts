@@ -38,27 +38,27 @@ const connected = (report?: MessageInitShape<typeof ReportSchema>, ageMs = 0): H
 const view = (host: HostRow, live: HostLive) => hostView(host, live, NOTHING_ALLOCATED, NOW)
 
 describe('host view', () => {
-  it('REG-08: a host that connected and never reported has no age, and nothing in it is stale', () => {
+  it('a host that connected and never reported has no age, and nothing in it is stale', () => {
     const seen = view(row(), connected())
     expect([seen.lastSeenAgeMs, seen.lastSeenAt, seen.stale]).toEqual([undefined, undefined, false])
     expect(seen).toMatchObject({ link: 'connected', carrier: 'streamlocal', agentVersion: '1.0.0' })
   })
 
-  it('REG-03: the age of the last report is reckoned here, by a clock that does not jump', () => {
+  it('the age of the last report is reckoned here, by a clock that does not jump', () => {
     expect(view(row(), connected({}, 2500)).lastSeenAgeMs).toBe(2500n)
   })
 
-  it('REG-02: a report older than the stale window makes the values last known', () => {
+  it('a report older than the stale window makes the values last known', () => {
     expect(view(row(), connected({}, TIMES.staleMs)).stale).toBe(false)
     expect(view(row(), connected({}, TIMES.staleMs + 1)).stale).toBe(true)
   })
 
-  it('API-06: networks are said only by a host that connected', () => {
+  it('networks are said only by a host that connected', () => {
     expect(view(row(), connected()).hostNetworks).toEqual(['office'])
     expect(view(row(), { link: { state: 'connecting' } }).hostNetworks).toEqual([])
   })
 
-  it('API-04: what was never told is absent, not zero', () => {
+  it('what was never told is absent, not zero', () => {
     const seen = view(row(), { link: { state: 'unreachable' } })
     expect([seen.capacity, seen.metrics, seen.linkFault, seen.nextTryAt]).toEqual([
       undefined,
@@ -90,7 +90,7 @@ describe('host view', () => {
     expect(Number(seen.lastSeenAt?.seconds) * 1000).toBe(lastSeenAt.getTime())
   })
 
-  it('FEN-03: newer data on the host is said in numbers and in a sentence', () => {
+  it('newer data on the host is said in numbers and in a sentence', () => {
     const newer = create(NewerDataSchema, { epoch: 6n, hostEpoch: 7n, unknownVms: 2 })
     const seen = hostView(row({ name: 'rack' }), connected({ fenced: true }), NOTHING_ALLOCATED, NOW, newer)
     expect(seen.newerData).toEqual(newer)

@@ -47,7 +47,7 @@ const view = (vm: VmRow, live: HostLive, push?: PushState) =>
   vmView(vm, { host, live, imageName: 'tiny', monotonicNow: NOW, ...(push ? { push } : {}) })
 
 describe('VM view', () => {
-  it('API-10: merges what should be with what the host said', () => {
+  it('merges what should be with what the host said', () => {
     const vm = row()
     const seen = view(vm, answering({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running', ip: '10.0.0.9' }] }))
     expect(seen).toMatchObject({
@@ -105,7 +105,7 @@ describe('VM view', () => {
     expect(view(vm, said ? answering({ vms: [{ vmId: vm.id, ...said }] }) : away).lifecycle).toBe(lifecycle)
   })
 
-  it('MUT-06: the end of quarantine is shown when the host has confirmed it, and not before', () => {
+  it('the end of quarantine is shown when the host has confirmed it, and not before', () => {
     const vm = row({ deletedAt: new Date(), graceS: 60 })
     const destroyAt = { seconds: 123n, nanos: 0 }
     expect(view(vm, answering({})).quarantineEndsAt).toBeUndefined()
@@ -121,7 +121,7 @@ describe('VM view', () => {
     expect(view(vm, answering({ vms: [{ vmId: vm.id, phase: 'ready' }] }))).toMatchObject({ reason: '', detail: '' })
   })
 
-  it('API-08: no recorded CA set is absent, an empty one is there', () => {
+  it('no recorded CA set is absent, an empty one is there', () => {
     expect(view(row(), away).trustedCas).toBeUndefined()
     expect(view(row({ trustedCas: [] }), away).trustedCas?.publicKeys).toEqual([])
   })
@@ -173,7 +173,7 @@ describe('VM view', () => {
     })
   })
 
-  it('CRT-14: nothing written only once comes back', () => {
+  it('nothing written only once comes back', () => {
     const secret = 'marked-secret'
     const vm = row({ cloudInit: new TextEncoder().encode(secret), sshAuthorizedKeys: [secret] })
     const text = JSON.stringify(view(vm, away), (_, value) => (typeof value === 'bigint' ? `${value}` : value))

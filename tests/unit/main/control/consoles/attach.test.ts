@@ -92,7 +92,7 @@ describe('the /console socket', () => {
     expect(await frame).toMatchObject({ type: 'data', id: 7, offset: 3n })
   })
 
-  it('CON-06: is not opened for a request that is not authorised', async () => {
+  it('is not opened for a request that is not authorised', async () => {
     allowed = false
     const ws = new WebSocket(`ws+unix:${dir}/s:/console`)
     const [error] = (await once(ws, 'error')) as [Error]

@@ -255,7 +255,7 @@ describe('the loop of a host', () => {
     await t.links.stop()
   })
 
-  it('SYN-11: comes back after being superseded, but never fast enough to throw the other out twice a second', async () => {
+  it('comes back after being superseded, but never fast enough to throw the other out twice a second', async () => {
     const t = theLinks()
     const link = aLink()
     t.tries.push(link)

@@ -4,7 +4,7 @@ import { aHost, anImage, aStore, aVm } from '../a-store.ts'
 const DAY = 24 * 3600 * 1000
 
 describe('audit store', () => {
-  it('AUD-03: lists newest first, by VM, host and time', () => {
+  it('lists newest first, by VM, host and time', () => {
     const { audit, time } = aStore()
     audit.add({ action: 'vm.create', tenant: 'default', vmId: 'v1', hostId: 'h1' })
     time.now += 1000
@@ -20,7 +20,7 @@ describe('audit store', () => {
     expect(audit.list({ limit: 10, vmId: 'v1' })[0]).toMatchObject({ at: since, detail: { force: 'true' } })
   })
 
-  it('AUD-04: removes what is older than the window and says how many', () => {
+  it('removes what is older than the window and says how many', () => {
     const { audit, time } = aStore()
     audit.add({ action: 'old', tenant: 'system' })
     time.now += 10 * DAY
@@ -29,7 +29,7 @@ describe('audit store', () => {
     expect(audit.list({ limit: 10 }).map((row) => row.action)).toEqual(['new'])
   })
 
-  it.each([0, -1, Number.NaN])('AUD-05: a window of %s removes nothing', (window) => {
+  it.each([0, -1, Number.NaN])('a window of %s removes nothing', (window) => {
     const { audit, time } = aStore()
     audit.add({ action: 'old', tenant: 'system' })
     time.now += 10 * DAY
@@ -37,7 +37,7 @@ describe('audit store', () => {
     expect(audit.list({ limit: 10 })).toHaveLength(1)
   })
 
-  it('AUD-01: every mutation of every store leaves a row', () => {
+  it('every mutation of every store leaves a row', () => {
     const { hosts, vms, images, audit } = aStore()
     const host = hosts.create(aHost())
     hosts.setAgent(host.id, { ...host.agent, executable: '/x' })

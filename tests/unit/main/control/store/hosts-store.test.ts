@@ -46,7 +46,7 @@ describe('hosts store', () => {
     expect(audit.list({ limit: 10 })).toHaveLength(1)
   })
 
-  it('TRK-17: what the agent does not say leaves what is known', () => {
+  it('what the agent does not say leaves what is known', () => {
     const { hosts } = aStore()
     const host = hosts.create(aHost({ facts: FACTS }))
     hosts.setTold(host.id, { agentVersion: '1.0', backend: 'qemu', guestCidr: '10.77.0.0/24' })
@@ -54,7 +54,7 @@ describe('hosts store', () => {
     expect(hosts.get(host.id)).toMatchObject({ facts: FACTS, agentVersion: '1.0', guestCidr: '10.77.0.0/24' })
   })
 
-  it('TRK-11: equal facts change nothing', () => {
+  it('equal facts change nothing', () => {
     const { db, hosts } = aStore()
     const host = hosts.create(aHost({ facts: FACTS }))
     const told = { facts: FACTS, capacity: { vcpus: 8, memMb: 1, diskGb: 1 }, agentVersion: '1' }
@@ -65,7 +65,7 @@ describe('hosts store', () => {
     expect(commits).toBe(0)
   })
 
-  it('SNAP: one epoch never carries two contents', () => {
+  it('one epoch never carries two contents', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const first = hosts.stampSnapshot(host.id, 'aa')

@@ -12,7 +12,7 @@ describe('images store', () => {
     expect(faultOf(() => images.resolve('none')).code).toBe('image/not-found')
   })
 
-  it('CRT-01: has at most one default per architecture', () => {
+  it('has at most one default per architecture', () => {
     const { images } = aStore()
     const [a, b] = [images.create(anImage()), images.create(anImage())]
     const arm = images.create(anImage({ arch: 'aarch64' }))

@@ -20,7 +20,7 @@ describe('VMs store', () => {
     expect(vms.find(vm.id)).toMatchObject({ ...vm, tenant: 'default', deletedAt: null, graceS: null, status: '' })
   })
 
-  it('DM-06: refuses a second live VM of the name, and frees the name with the tombstone', () => {
+  it('refuses a second live VM of the name, and frees the name with the tombstone', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const first = vms.create(aVm(host.id, { name: 'web' }))
@@ -36,7 +36,7 @@ describe('VMs store', () => {
     expect(vms.find(first.id)?.deletedAt).not.toBeNull()
   })
 
-  it('TEN-07: takes the tenant from the host row, and names are free across tenants', () => {
+  it('takes the tenant from the host row, and names are free across tenants', () => {
     const { db, hosts, vms } = aStore()
     const [one, two] = [hosts.create(aHost()), hosts.create(aHost())]
     db.run("INSERT INTO tenants VALUES ('other', '')")
@@ -45,7 +45,7 @@ describe('VMs store', () => {
     expect(vms.create(aVm(two.id, { name: 'web' })).tenant).toBe('other')
   })
 
-  it('CRT-08: refuses VMs for a host that is unknown or leaving', () => {
+  it('refuses VMs for a host that is unknown or leaving', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost({ name: 'rack' }))
     hosts.setStatus(host.id, 'decommissioning')
@@ -57,7 +57,7 @@ describe('VMs store', () => {
     expect(vms.list()).toEqual([])
   })
 
-  it('CRT-05: refuses sizes below one at the storage layer too', () => {
+  it('refuses sizes below one at the storage layer too', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     expect(faultOf(() => vms.create(aVm(host.id, { vcpus: 0 }))).code).toBe('store/unavailable')
@@ -70,7 +70,7 @@ describe('VMs store', () => {
     ['a delete', { deletedAt: new Date(), graceS: 60 }, 1n],
     ['a rename', { name: 'other' }, 1n],
   ]
-  it.each(edits)('FEN-05: %s raises the epoch of its host by exactly what it changes', (_, edit, by) => {
+  it.each(edits)('%s raises the epoch of its host by exactly what it changes', (_, edit, by) => {
     const { hosts, vms } = aStore()
     const [host, bystander] = [hosts.create(aHost()), hosts.create(aHost())]
     const vm = vms.create(aVm(host.id))
@@ -80,7 +80,7 @@ describe('VMs store', () => {
     expect(hosts.get(bystander.id).epoch).toBe(bystander.epoch)
   })
 
-  it('FEN-05: creating and reaping raise the epoch, live facts do not', () => {
+  it('creating and reaping raise the epoch, live facts do not', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const vm = vms.create(aVm(host.id))
@@ -94,7 +94,7 @@ describe('VMs store', () => {
     expect(hosts.get(host.id).epoch).toBe(host.epoch + 3n)
   })
 
-  it('FEN-05: a refused edit leaves the epoch', () => {
+  it('a refused edit leaves the epoch', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const [one] = [vms.create(aVm(host.id, { name: 'one' })), vms.create(aVm(host.id, { name: 'two' }))]
@@ -103,7 +103,7 @@ describe('VMs store', () => {
     expect(hosts.get(host.id).epoch).toBe(before)
   })
 
-  it('TRK-05: an empty address keeps the known one, and the write says what is stored', () => {
+  it('an empty address keeps the known one, and the write says what is stored', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const vm = vms.create(aVm(host.id))
@@ -112,7 +112,7 @@ describe('VMs store', () => {
     expect(vms.setStatus(vm.id, host.id, { ...status, ip: '' })).toEqual({ ip: '10.0.0.9' })
   })
 
-  it("TRK-18: a host writes nothing onto another host's VM", () => {
+  it("a host writes nothing onto another host's VM", () => {
     const { hosts, vms } = aStore()
     const [owner, stranger] = [hosts.create(aHost()), hosts.create(aHost())]
     const vm = vms.create(aVm(owner.id))
@@ -126,7 +126,7 @@ describe('VMs store', () => {
     expect(vms.find(vm.id)).toEqual(before)
   })
 
-  it('MUT-04: only a tombstoned VM is reaped, with a vm.reap row as the last of its timeline', () => {
+  it('only a tombstoned VM is reaped, with a vm.reap row as the last of its timeline', () => {
     const { hosts, vms, audit } = aStore()
     const host = hosts.create(aHost())
     const [live, dead] = [vms.create(aVm(host.id)), vms.create(aVm(host.id, { name: 'dead' }))]
@@ -138,7 +138,7 @@ describe('VMs store', () => {
     expect(timeline[0]).toMatchObject({ tenant: 'default', hostId: host.id, detail: { name: 'dead' } })
   })
 
-  it('MUT-07: a reap of several is published once, and so pokes once', () => {
+  it('a reap of several is published once, and so pokes once', () => {
     const { db, hosts, vms } = aStore()
     const host = hosts.create(aHost())
     const dead = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]

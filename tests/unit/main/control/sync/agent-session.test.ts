@@ -72,7 +72,7 @@ function aControlPlane(pinned = '') {
 const snapshotNames = () => agent.snapshots.map((s) => s.state?.vms.map((vm) => vm.name))
 
 describe('agent session', () => {
-  it('SYN-01: attaches with fleet and nonce, then sends the whole desired state with its digest', async () => {
+  it('attaches with fleet and nonce, then sends the whole desired state with its digest', async () => {
     const { vms, hosts, host, registry, run, attached } = aControlPlane()
     vms.create(aVm(host.id, { name: 'web' }))
     run()
@@ -88,7 +88,7 @@ describe('agent session', () => {
     expect(hosts.get(host.id)).toMatchObject({ agentVersion: '0.1.0', backend: 'qemu' })
   })
 
-  it('SYN-08: sends one more snapshot for a burst of edits made in one go', async () => {
+  it('sends one more snapshot for a burst of edits made in one go', async () => {
     const { db, vms, hosts, host, run, attached } = aControlPlane()
     run()
     await attached()
@@ -100,7 +100,7 @@ describe('agent session', () => {
     expect(agent.snapshots[1]?.epoch).toBe(hosts.get(host.id).epoch)
   })
 
-  it('CRED-02: an agent with another key is refused and nothing it says is applied', async () => {
+  it('an agent with another key is refused and nothing it says is applied', async () => {
     const { hosts, host, registry, run } = aControlPlane()
     agent.hello = { identityPublicKey: new Uint8Array(32) }
     expect(await run().ended).toMatchObject({ code: 'host/identity-mismatch', disposition: 'permanent' })
@@ -109,12 +109,12 @@ describe('agent session', () => {
     expect(agent.snapshots).toEqual([])
   })
 
-  it('CRED-02: a copied identity without the private key is refused', async () => {
+  it('a copied identity without the private key is refused', async () => {
     agent.signWith = generateKeyPairSync('ed25519').privateKey
     expect(await aControlPlane().run().ended).toMatchObject({ code: 'host/identity-mismatch' })
   })
 
-  it('CRED-02: the right agent behind another SSH host key is refused', async () => {
+  it('the right agent behind another SSH host key is refused', async () => {
     expect(await aControlPlane('SHA256:pinned').run('SHA256:other').ended).toMatchObject({
       code: 'host/identity-mismatch',
     })
@@ -155,7 +155,7 @@ describe('agent session', () => {
     expect(agent.attaches[0]?.takeOver).toBe(true)
   })
 
-  it('FEN-01: a host that was removed and added again is not fenced by what its agent saw before', async () => {
+  it('a host that was removed and added again is not fenced by what its agent saw before', async () => {
     const { vms, host, run, attached } = aControlPlane()
     agent.hello = { lastSeenEpoch: 40n }
     run()
@@ -166,7 +166,7 @@ describe('agent session', () => {
     expect(agent.snapshots[1]?.epoch).toBe(42n)
   })
 
-  it('FEN-03: a host that saw more than this store ever sent is sent nothing, however often things change here', async () => {
+  it('a host that saw more than this store ever sent is sent nothing, however often things change here', async () => {
     const { hosts, vms, host, registry, run, attached, warned } = aControlPlane()
     hosts.stampSnapshot(host.id, 'sent before')
     const { epoch } = hosts.get(host.id)
@@ -211,7 +211,7 @@ describe('agent session', () => {
     expect(hosts.get(host.id).lastSeenAt?.getTime()).toBe(clock.now() - 1000)
   })
 
-  it('SYN-06: an agent that was started again comes straight back, and displaces the session it left open', async () => {
+  it('an agent that was started again comes straight back, and displaces the session it left open', async () => {
     const { host, registry, run, attached } = aControlPlane()
     const first = run()
     await attached()
@@ -227,7 +227,7 @@ describe('agent session', () => {
     }
   })
 
-  it('SYN-09: a snapshot that cannot be written ends the session and its connection', async () => {
+  it('a snapshot that cannot be written ends the session and its connection', async () => {
     const { vms, host, registry, run } = aControlPlane()
     agent.deaf = true
     for (let n = 0; n < 40; n++)
@@ -240,7 +240,7 @@ describe('agent session', () => {
     expect(registry.active(host.id)).toBeUndefined()
   })
 
-  it('SYN-14: a sender that fails takes the reader with it', async () => {
+  it('a sender that fails takes the reader with it', async () => {
     const { vms, host, registry, run, attached } = aControlPlane()
     const { ended } = run()
     await attached()
@@ -252,7 +252,7 @@ describe('agent session', () => {
     expect(registry.active(host.id)).toBeUndefined()
   })
 
-  it('SYN-14: a reader that ends takes the sender with it', async () => {
+  it('a reader that ends takes the sender with it', async () => {
     let sending = true
     const connect = agent.connect.bind(agent)
     agent.connect = (hostKey) => {
@@ -279,7 +279,7 @@ describe('agent session', () => {
     await until(() => !sending, 'the sender to stop')
   })
 
-  it('SYN-12, T24: a host that left the fleet loses its session at its next report', async () => {
+  it('a host that left the fleet loses its session at its next report', async () => {
     const { hosts, host, run, attached } = aControlPlane()
     const { ended } = run()
     await attached()
@@ -322,7 +322,7 @@ describe('agent session', () => {
     expect(await ended).toMatchObject({ code: 'host/no-answer' })
   })
 
-  it('TRK-04: starts, hears reports and keeps its snapshot while the store cannot be written, and catches up', async () => {
+  it('starts, hears reports and keeps its snapshot while the store cannot be written, and catches up', async () => {
     const { db, vms, hosts, registry, host, clock, run, warned } = aControlPlane()
     const vm = vms.create(aVm(host.id, { name: 'web' }))
     db.run('PRAGMA query_only = ON')

@@ -9,7 +9,7 @@ const aSession = (sessionId: string): ActiveSession =>
   ({ hostId: 'h', sessionId, hello: create(HelloSchema) }) as ActiveSession
 
 describe('registry', () => {
-  it('SYN-07: the late end of an older session leaves the newer one', () => {
+  it('the late end of an older session leaves the newer one', () => {
     const registry = new Registry()
     const [older, newer] = [aSession('1'), aSession('2')]
     const seen: (string | undefined)[] = []
@@ -23,7 +23,7 @@ describe('registry', () => {
     expect(seen).toEqual(['1', '2', undefined])
   })
 
-  it('REG-08: a host that connected and never reported has no report and no age', () => {
+  it('a host that connected and never reported has no report and no age', () => {
     const registry = new Registry()
     registry.sessionStarted(aSession('1'))
     expect(registry.live('h').reportedAt).toBeUndefined()
@@ -44,7 +44,7 @@ describe('registry', () => {
 describe('hub', () => {
   const signal = new AbortController().signal
 
-  it('SYN-13: pokes while the listener is busy become one', async () => {
+  it('pokes while the listener is busy become one', async () => {
     const hub = new Hub()
     const pokes = hub.subscribe('h')
     for (const id of ['h', 'h', 'other', 'h']) hub.poke(id)

@@ -133,7 +133,7 @@ describe('report applier', () => {
     expect(registry.live(host.id).vms?.get(vm.id)?.metrics).toMatchObject({ cpuTimeMs: 2n })
   })
 
-  it('TRK-02: only ready and failed are durable, other phases live in the registry', () => {
+  it('only ready and failed are durable, other phases live in the registry', () => {
     const { vms, host, registry, writes, apply } = anApplier()
     const vm = vms.create(aVm(host.id))
     apply({ vms: [{ vmId: vm.id, phase: 'creating', detail: 'downloading image' }] })
@@ -143,7 +143,7 @@ describe('report applier', () => {
     expect(registry.live(host.id).vms?.get(vm.id)?.detail).toBe('booting')
   })
 
-  it('TRK-04: a refused write is tried again by the next report', () => {
+  it('a refused write is tried again by the next report', () => {
     const { vms, host, logged, apply, failWrites } = anApplier()
     const vm = vms.create(aVm(host.id))
     failWrites(new Fault('store/unavailable', 'transient', { detail: 'disk full' }))
@@ -155,7 +155,7 @@ describe('report applier', () => {
     expect(vms.find(vm.id)?.status).toBe('ready')
   })
 
-  it('TRK-04: what a failed commit lost is written again by the next report', () => {
+  it('what a failed commit lost is written again by the next report', () => {
     const { vms, host, writes, logged, apply, failCommits } = anApplier()
     const vm = vms.create(aVm(host.id))
     const report: Report = {
@@ -202,7 +202,7 @@ describe('report applier', () => {
     expect(vms.find(vm.id)?.assignedIp).toBe('10.0.0.9')
   })
 
-  it('TRK-08: the operator network address is kept in every phase', () => {
+  it('the operator network address is kept in every phase', () => {
     const { vms, host, apply } = anApplier()
     const vm = vms.create(aVm(host.id))
     apply({ vms: [{ vmId: vm.id, phase: 'creating', networkIp: '192.0.2.7' }] })
@@ -210,7 +210,7 @@ describe('report applier', () => {
     expect(vms.find(vm.id)?.networkIp).toBe('192.0.2.7')
   })
 
-  it('COMPAT-03, TRK-11: an address nobody told clears nothing on the host row', () => {
+  it('an address nobody told clears nothing on the host row', () => {
     const { hosts, host, apply } = anApplier()
     apply({ guestCidr: '10.77.0.0/24', hostUplinkAddr: '192.0.2.1', capacity: { vcpus: 8, memMb: 9n, diskGb: 10n } })
     apply({})
@@ -221,7 +221,7 @@ describe('report applier', () => {
     })
   })
 
-  it('TRK-10: a failing VM leaves the others of the report alone', () => {
+  it('a failing VM leaves the others of the report alone', () => {
     const { vms, host, apply, logged } = anApplier()
     const vm = vms.create(aVm(host.id))
     apply({ vms: [ready(anId()), ready(vm.id)] })
@@ -243,7 +243,7 @@ describe('report applier', () => {
     expect(audit.list({ vmId: dead.id, limit: 1 })[0]?.action).toBe('vm.reap')
   })
 
-  it("TRK-18: a host cannot touch another host's VM by naming it", () => {
+  it("a host cannot touch another host's VM by naming it", () => {
     const { hosts, vms, apply } = anApplier()
     const other = hosts.create(aHost())
     const vm = vms.create(aVm(other.id))
@@ -265,7 +265,7 @@ describe('report applier', () => {
     expect(registry.live(host.id).report).toBeUndefined()
   })
 
-  it('FEN-03: an agent ahead of this store is logged with both epochs', () => {
+  it('an agent ahead of this store is logged with both epochs', () => {
     const { apply, logged, host } = anApplier()
     apply({ lastSeenEpoch: 99n })
     expect(logged.find((l) => l.event === 'report.epoch')?.fields).toMatchObject({

@@ -28,7 +28,7 @@ const aRow = (change: Partial<VmRow> = {}): VmRow => ({
 })
 
 describe('snapshot builder', () => {
-  it('SNAP-01: a host is told its own VMs, all of them, and nothing of another host', () => {
+  it('a host is told its own VMs, all of them, and nothing of another host', () => {
     const { hosts, vms } = aStore()
     const [mine, other] = [hosts.create(aHost()), hosts.create(aHost())]
     const kept = [vms.create(aVm(mine.id)), vms.create(aVm(mine.id))]
@@ -40,7 +40,7 @@ describe('snapshot builder', () => {
     expect(buildSnapshot(7n, state, digest)).toMatchObject({ epoch: 7n, state, contentSha256: digest })
   })
 
-  it('SNAP-05: each VM keeps the CA set frozen at its create; a row without one gets the fleet set of today, empty', () => {
+  it('each VM keeps the CA set frozen at its create; a row without one gets the fleet set of today, empty', () => {
     const { hosts, vms } = aStore()
     const host = hosts.create(aHost())
     for (const [name, trustedCas] of [
@@ -53,14 +53,14 @@ describe('snapshot builder', () => {
     expect(Object.fromEntries(told)).toEqual({ a: ['ssh-ed25519 OLD ca'], b: ['ssh-ed25519 NEW ca'], c: [] })
   })
 
-  it('SNAP-07: with no upgrade pending the offer is absent on the wire, not an empty one', () => {
+  it('with no upgrade pending the offer is absent on the wire, not an empty one', () => {
     const overTheWire = (state: ReturnType<typeof buildDesiredState>) =>
       fromBinary(DesiredStateSchema, toBinary(DesiredStateSchema, state)).agentUpgrade
     expect(overTheWire(buildDesiredState([aRow()]))).toBeUndefined()
     expect(overTheWire(create(DesiredStateSchema, { agentUpgrade: {} }))).toBeDefined()
   })
 
-  it('SNAP-02: sends every field of the spec', () => {
+  it('sends every field of the spec', () => {
     const row = aRow({
       cloudInit: new Uint8Array([1, 2]),
       sshAuthorizedKeys: ['ssh-ed25519 AAAA me'],
@@ -97,17 +97,17 @@ describe('snapshot builder', () => {
     })
   })
 
-  it('SNAP-03: persistent is always true', () => {
+  it('persistent is always true', () => {
     expect(vmSpecOf(aRow()).persistent).toBe(true)
   })
 
-  it('SNAP-04: a tombstone stands exactly on deleted VMs, with what is left of the grace to give', () => {
+  it('a tombstone stands exactly on deleted VMs, with what is left of the grace to give', () => {
     expect(vmSpecOf(aRow()).tombstone).toBeUndefined()
     expect(vmSpecOf(aRow({ deletedAt: new Date(), graceS: 604800 })).tombstone?.graceS).toBe(604800n)
     expect(vmSpecOf(aRow({ deletedAt: new Date(), graceS: 0 })).tombstone?.graceS).toBe(0n)
   })
 
-  it('SNAP-06: no certificate is waited for while the fleet has no CA', () => {
+  it('no certificate is waited for while the fleet has no CA', () => {
     expect(vmSpecOf(aRow()).hostCertRequired).toBe(false)
   })
 

@@ -28,7 +28,7 @@ describe('choice of host', () => {
     expect(chooseHost(hosts, 'id-b').name).toBe('b')
   })
 
-  it('CRT-07: refuses an unknown host, and one that is being removed', () => {
+  it('refuses an unknown host, and one that is being removed', () => {
     expect(faultOf(() => chooseHost([host('a')], 'x')).code).toBe('host/not-found')
     expect(faultOf(() => chooseHost([host('a', { accepting: false })], 'a')).code).toBe('host/not-accepting')
     expect(faultOf(() => chooseHost([], '')).code).toBe('host/none')
@@ -51,7 +51,7 @@ describe('choice of host', () => {
 })
 
 describe('choice of image', () => {
-  it("CRT-01: takes the default of the host's architecture", () => {
+  it("takes the default of the host's architecture", () => {
     const { images } = aStore()
     const tiny = images.create(anImage({ name: 'tiny', defaultMemMb: 96 }))
     images.setDefault(tiny.id)
@@ -73,7 +73,7 @@ describe('choice of image', () => {
     expect(faultOf(() => chooseImage(request({ image: 'none' }), images, host('a'))).code).toBe('image/not-found')
   })
 
-  it('CRT-02: defaults stand only where URL and digest are both empty', () => {
+  it('defaults stand only where URL and digest are both empty', () => {
     const { images } = aStore()
     images.setDefault(images.create(anImage()).id)
     const given = request({ imageUrl: 'https://a.test/x.img', imageSha256: 'd'.repeat(64) })
@@ -82,11 +82,11 @@ describe('choice of image', () => {
 })
 
 describe('defaults of a VM', () => {
-  it('CRT-04: an empty name becomes sandbox- and six hex characters', () => {
+  it('an empty name becomes sandbox- and six hex characters', () => {
     expect(withDefaults(request(), NO_OPINION).name).toMatch(/^sandbox-[0-9a-f]{6}$/)
   })
 
-  it('CRT-05: zero and absent become the opinion of the image, else the defaults', () => {
+  it('zero and absent become the opinion of the image, else the defaults', () => {
     const image = { vcpus: 2, memMb: 96, diskGb: 0 }
     expect(withDefaults(request({ vcpus: 0, memMb: 128 }), image)).toMatchObject({ vcpus: 2, memMb: 128, diskGb: 10 })
     expect(withDefaults(request(), NO_OPINION)).toMatchObject({ vcpus: 1, memMb: 512, diskGb: 10, power: 'running' })
@@ -107,7 +107,7 @@ describe('defaults of a VM', () => {
     expect(fault).toMatchObject({ code: 'input/invalid', params: { field } })
   })
 
-  it('CRT-12: refuses a network the host is known not to serve', () => {
+  it('refuses a network the host is known not to serve', () => {
     expect(faultOf(() => checkNetwork('lan', host('a', { networks: ['office'] })))).toMatchObject({
       code: 'vm/network-unknown',
       params: { host: 'a', network: 'lan' },
