@@ -158,7 +158,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(
       `${host(p)} is held by another control plane${p['controller'] ? `, the Eitri of ${v(p, 'controller')}` : ''}.`,
       'It answers that one alone; its VMs keep running.',
-      'Take it over on purpose, or leave it.',
+      `Leave it, or take it over: Take over in the window, "eitri host takeover ${or(p['host'], 'NAME')}", or --take-over with "host add".`,
     ),
   'agent/superseded': (p) =>
     t(`A newer session took over ${host(p)}.`, 'This one stopped.', 'It is tried again by itself.'),
@@ -199,6 +199,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       `${vm(p)} could not be created${why(p)}.`,
       'It is not running.',
       'Mend that; changing or starting it tries again.',
+    ),
+  'vm/create-cut-short': (p) =>
+    t(
+      `${vm(p)} could not be created: the agent of its host ended during each try${p['log'] ? ` (its log: ${p['log']}, or the journal)` : ''}.`,
+      'It is not running.',
+      'Run "eitri-agent doctor" on that host and read the log of its agent; starting or changing the VM tries again.',
     ),
   'vm/start-failed': (p) =>
     t(`${vm(p)} did not start${why(p)}.`, 'It is not running; its disk is untouched.', 'It is tried again by itself.'),

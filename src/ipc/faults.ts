@@ -46,6 +46,7 @@ export const FAULT_CODES = [
   'vm/not-deleted',
   'vm/unowned',
   'vm/create-failed',
+  'vm/create-cut-short',
   'vm/start-failed',
   'vm/stop-failed',
   'vm/destroy-failed',

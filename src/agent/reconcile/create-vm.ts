@@ -41,7 +41,7 @@ export async function createVm(
   const vm = deps.layout.vmDir(spec.vmId)
   // A try that died after its boot left a guest on a disk that nothing proves.
   if (running) await deps.backend.destroy(vm)
-  if (record.createAttempts >= MAX_CREATE_ATTEMPTS) return spent(record)
+  if (record.createAttempts >= MAX_CREATE_ATTEMPTS) return spent(deps, record)
   let current = record
   if (spec.hostCertRequired) {
     current = await withHostKey(deps, vm, record)
@@ -161,9 +161,9 @@ async function withHostKey(deps: PassDeps, vm: VmLayout, record: VmRecord): Prom
 }
 
 /** No try is left. Tries that the end of the agent cut short have left no error behind. */
-function spent(record: VmRecord): VmResult {
+function spent({ layout }: PassDeps, record: VmRecord): VmResult {
   const { lastError, lastReason, spec } = record
-  const cutShort = new Fault('vm/create-failed', 'permanent', { detail: 'the agent ended during each try' })
+  const cutShort = new Fault('vm/create-cut-short', 'permanent', { log: layout.log })
   return rowResult(record, {
     power: 'stopped',
     phase: 'failed',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { WAITING_FOR_CERTIFICATE } from '../../../../src/agent/reconcile/create-vm.ts'
 import { WAITING_FOR_IMAGE } from '../../../../src/agent/reconcile/vm-image.ts'
+import { faultLine } from '../../../../src/ipc/fault-text.ts'
 import { Fault } from '../../../../src/ipc/faults.ts'
 import { GiB } from '../../../../src/ipc/units.ts'
 import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
@@ -144,7 +145,17 @@ describe('creating a VM', () => {
     await rig.records.save({ ...rig.records.of(ID)!, bootId: '', createAttempts: 3 })
     await rig.tick()
     expect(rig.backend.guests.size).toBe(0)
-    expect(rig.brief()).toBe('stopped/failed/web could not be created (the agent ended during each try).')
+    expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vm/create-cut-short' })
+    expect(rig.row()?.detail).toMatch(
+      /^web could not be created: the agent of its host ended during each try \(its log: \/.*\/agent\.log, or the journal\)\.$/,
+    )
+  })
+
+  it('a create that no agent lived through says the next move where its log is not known too', () => {
+    expect(faultLine('vm/create-cut-short', { vm: 'web' })).toBe(
+      'web could not be created: the agent of its host ended during each try. It is not running. ' +
+        'Run "eitri-agent doctor" on that host and read the log of its agent; starting or changing the VM tries again.',
+    )
   })
 
   it('a power state this agent does not know is refused for good, before any download', async () => {
