@@ -144,20 +144,18 @@ export class ImageDownloads {
     }
     const originFile = store.originFile(sha256)
     const requireRoom = (bytes: number) => store.requireRoom(bytes)
-    await store.namingFull(
-      () => left,
-      async () => {
-        const part = await PartialImage.open(store.partFile(sha256), signal)
-        const whole = await downloadInto(shared.url, part, {
-          signal,
-          request,
-          clock,
-          originFile,
-          requireRoom,
-          progress,
-        })
-        await store.publish(sha256, whole)
-      },
-    )
+    try {
+      await store.namingFull(
+        () => left,
+        async () => {
+          const part = await PartialImage.open(store.partFile(sha256), signal)
+          const options = { signal, request, clock, originFile, requireRoom, progress }
+          await store.publish(sha256, await downloadInto(shared.url, part, options))
+        },
+      )
+    } catch (error) {
+      await store.dropEmptyPart(sha256)
+      throw error
+    }
   }
 }

@@ -84,6 +84,7 @@ export class ImagePuts {
         open = false
         await last.catch(() => {})
         await partial.close().catch(() => {})
+        if (partial.size === 0) await store.dropEmptyPart(sha256)
         ended.resolve()
       }
       await ended.promise

@@ -33,10 +33,11 @@ export class ImageStore {
     await ensureDir('images.dir', dir)
     const store = new ImageStore(dir, look)
     const names = await listDir(dir)
+    const empty = await emptyParts(dir, names)
     for (const name of names) {
       const [sha256 = '', ...suffix] = name.split('.')
       const owner = suffix[0] === 'kernel' ? sha256 : suffix.join('.') === 'part.json' ? `${sha256}.part` : name
-      const torn = name.endsWith('.tmp') || !names.includes(owner)
+      const torn = name.endsWith('.tmp') || !names.includes(owner) || empty.has(owner)
       if (torn) await removeTree('images.clean', join(dir, name))
       else if (isSha256(sha256) && suffix.length === 0) store.#whole.set(sha256, await sizeOf(join(dir, name)))
       else if (isSha256(sha256) && suffix.join('.') === 'part') store.#parts.set(sha256, await sizeOf(join(dir, name)))
@@ -79,6 +80,11 @@ export class ImageStore {
   /** An unfinished image holds so many bytes now. */
   holds(sha256: string, bytes: number): void {
     this.#parts.set(sha256, bytes)
+  }
+
+  /** Of a transfer that brought nothing no file stays. Never rejects; for who has the file to itself. */
+  async dropEmptyPart(sha256: string): Promise<void> {
+    if (this.stat(sha256).haveBytes === 0) await this.dropPart(sha256).catch(() => {})
   }
 
   /** Removes an unfinished image; who wants its file waits for `settled`. */
@@ -152,6 +158,12 @@ export class ImageStore {
       throw await namedIfFull(error, this.dir, needed(), this.#look)
     }
   }
+}
+
+async function emptyParts(dir: string, names: readonly string[]): Promise<Set<string>> {
+  const empty = new Set<string>()
+  for (const name of names) if (name.endsWith('.part') && (await sizeOf(join(dir, name))) === 0) empty.add(name)
+  return empty
 }
 
 const sizeOf = async (path: string): Promise<number> => (await sizeIfPresent(path)) ?? 0

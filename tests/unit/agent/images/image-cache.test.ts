@@ -70,6 +70,19 @@ describe('the image cache', () => {
   afterEach(() => rm(join(dir, '..'), { recursive: true, force: true }))
 
   describe('downloads', () => {
+    it('keeps no empty file of a transfer that brought nothing, nor one that an agent left behind', async () => {
+      web.status = 503
+      await expect(cache.fetch(URL, SHA, () => {}, live())).rejects.toMatchObject({ code: 'image/unreachable' })
+      expect([await readdir(dir), await cache.contents()]).toEqual([[], []])
+      const put = await cache.openPut(SHA, IMAGE.length, 0)
+      await put.abort()
+      expect([await readdir(dir), await cache.contents()]).toEqual([[], []])
+      await writeFile(join(dir, `${SHA}.part`), '')
+      await writeFile(join(dir, `${SHA}.part.json`), '{}')
+      cache = await open()
+      expect([await readdir(dir), await cache.contents()]).toEqual([[], []])
+    })
+
     it('what is whole is checked, kept by its digest and not fetched again', async () => {
       const seen: [number, number | undefined][] = []
       await cache.fetch(URL, SHA, (done, total) => seen.push([done, total]), live())
