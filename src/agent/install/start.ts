@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises'
 import { systemClock } from '../../ipc/base/clock.ts'
 import { Fault } from '../../ipc/faults.ts'
 import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { detach } from '../os/exec.ts'
-import { ensureDir, isAbsent, moveDurable, readTail } from '../os/files.ts'
+import { ensureDir, readTail, sizeIfPresent } from '../os/files.ts'
 import { linuxProcesses } from '../os/process.ts'
 import { requireUsable } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
@@ -32,15 +31,15 @@ export async function startDetached(start: StartCommand): Promise<GetStatusRespo
   const { identity, log: logFile } = agentLayout(start.stateDir)
   await requireUsable(identity)
   await ensureDir('start.dir', start.stateDir)
-  await keepPreviousLog(logFile)
+  const said = (await sizeIfPresent(logFile)) ?? 0
   const [program, ...args] = [...start.command, 'serve', '--state-dir', start.stateDir, '--socket', start.socket]
-  const pid = await detach('agent.spawn', program!, args, { cwd: '/', logFile })
+  const pid = await detach('agent.spawn', program!, args, { cwd: '/', logFile, keepLog: true })
   return await waitForAgent(
     start.socket,
     () => true,
     async () => {
       if (linuxProcesses().identify(pid)) return undefined
-      return lastLine((await readTail(logFile, 2_000)).toString('utf8')) || 'it ended at once'
+      return (await lastLine(logFile, said)) || 'it ended at once'
     },
   )
 }
@@ -88,12 +87,10 @@ const notInTime = (last: AgentStatus): string =>
     ? `agent ${last.status.agentVersion} of another build (${last.status.agentDigest.slice(0, 12)}) still answers`
     : `no agent answered within ${ANSWER_DEADLINE_MS / 1000} s`
 
-const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? ''
-
-async function keepPreviousLog(path: string): Promise<void> {
-  try {
-    if ((await stat(path)).size > 0) await moveDurable('agent-log.keep', path, `${path}.1`)
-  } catch (error) {
-    if (!isAbsent(error)) throw error
-  }
+/** What was said last, after so many bytes that were there before; a log that was cut meanwhile is all new. */
+async function lastLine(log: string, before: number): Promise<string> {
+  const size = (await sizeIfPresent(log)) ?? 0
+  const fresh = size < before ? size : size - before
+  const tail = await readTail(log, Math.min(fresh, 2_000))
+  return tail.toString('utf8').trim().split('\n').at(-1) ?? ''
 }

@@ -83,8 +83,10 @@ function collect(stream: NodeJS.ReadableStream): () => string {
 
 export interface DetachOptions {
   cwd: string
-  /** stdout and stderr are appended to this file, truncated first: a pipe would die with the agent. */
+  /** stdout and stderr are appended to this file: a pipe would die with the agent. */
   logFile: string
+  /** What an earlier program said in it stays; absent = it is truncated first. */
+  keepLog?: boolean
 }
 
 /** Starts a program that outlives the agent, in its own session; resolves with its pid once it runs. */
@@ -97,11 +99,15 @@ export type Detach = (
 
 export const detach: Detach = (point, command, args, options) => around(point, () => detachNow(command, args, options))
 
-const detachNow = (command: string, args: readonly string[], { cwd, logFile }: DetachOptions): Promise<number> =>
+const detachNow = (
+  command: string,
+  args: readonly string[],
+  { cwd, logFile, keepLog = false }: DetachOptions,
+): Promise<number> =>
   new Promise((resolve, reject) => {
     const fd = openSync(logFile, 'a', 0o600)
     try {
-      ftruncateSync(fd)
+      if (!keepLog) ftruncateSync(fd)
       const child = spawn(command, args, {
         cwd,
         detached: true,

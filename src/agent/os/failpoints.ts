@@ -70,7 +70,6 @@ const TWO_STEP = [
 const ONE_STEP = [
   'agent-log.append',
   'agent-log.cut',
-  'agent-log.keep',
   'agent-log.rotate',
   'agent.kill',
   'agent.spawn',

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -24,5 +24,18 @@ describe('starting an agent detached', () => {
     )
     expect(words).toContain('Put the file back from a backup')
     expect(await readdir(dir)).toEqual(['identity.json'])
+  })
+
+  it('adds to the log of the starts before, and says only what this one said', async () => {
+    const log = join(dir, 'agent.log')
+    await writeFile(log, 'an older start crashed\n')
+    const start = (script: string) =>
+      startDetached({ command: [process.execPath, '-e', script], stateDir: dir, socket: join(dir, 'agent.sock') })
+    await expect(start("console.error('first try')")).rejects.toMatchObject({
+      params: { message: 'the agent does not start: first try' },
+    })
+    await expect(start('')).rejects.toMatchObject({ params: { message: 'the agent does not start: it ended at once' } })
+    expect(await readFile(log, 'utf8')).toBe('an older start crashed\nfirst try\n')
+    expect((await readdir(dir)).filter((name) => name.startsWith('agent.log'))).toEqual(['agent.log'])
   })
 })
