@@ -26,7 +26,10 @@ export function App() {
   if (feed === 'signed-out')
     return (
       <EmptyState icon={MonitorOff} title="This link was used before, or is too old">
-        <p>For safety each link opens one window. Start Eitri again to get a new one; your VMs keep running.</p>
+        <p>
+          For safety each link opens one window. Run <code className="font-mono">npm start</code> again for a fresh one:
+          Eitri runs on meanwhile, and so do your VMs.
+        </p>
       </EmptyState>
     )
   const firstRun = told && noHosts && (route.page === 'home' || route.page === 'hosts')

@@ -1,6 +1,6 @@
 const SIZES = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
 
-/** Bytes for people, decimal units: `12.4 MB`. */
+/** Bytes of a file or a transfer, decimal units: `12.4 MB`. */
 export function formatBytes(bytes: number | bigint): string {
   let value = Number(bytes)
   let unit = 0
@@ -11,18 +11,23 @@ export function formatBytes(bytes: number | bigint): string {
   return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${SIZES[unit]}`
 }
 
-/** MiB as a person says it: `512 MB`, `4 GB`, `1.5 GB`. */
+/** MiB of memory or disk as a person says it: `512 MB`, `4 GB`, `1.5 GB`, `1.7 TB`. */
 export function formatMemory(mib: number | bigint): string {
   const value = Number(mib)
   if (value < 1024) return `${value} MB`
   const gib = value / 1024
-  return `${Number.isInteger(gib) ? gib : gib.toFixed(1)} GB`
+  return gib < 1024 ? `${inTenths(gib)} GB` : `${inTenths(gib / 1024)} TB`
 }
+
+const inTenths = (n: number) => (Number.isInteger(n) ? n : n.toFixed(1))
 
 const MIB = 1024 ** 2
 
-/** Bytes of memory in the units memory is sold in: `412 MB`, `1.5 GB`. */
+/** Bytes of a memory, or of a disk of a host or VM, in the units they are given in: `412 MB`, `1.5 GB`. */
 export const formatMemoryBytes = (bytes: number | bigint): string => formatMemory(Math.round(Number(bytes) / MIB))
+
+/** GiB of disk: `10 GB`, `1.7 TB`. */
+export const formatGib = (gib: number | bigint): string => formatMemory(Number(gib) * 1024)
 
 /** Thousandths as a person says them: `0 %`, `<1 %`, `12 %`. */
 export function formatPermille(permille: number): string {

@@ -119,13 +119,17 @@ function objects(): Act[] {
           hint: vm.hostName,
           run: () => go({ page: 'vm', id: vm.id, tab: 'overview' }),
         },
-        {
-          id: `@${vm.id}/console`,
-          kind: '@',
-          text: `${vm.name} console`,
-          hint: vm.hostName,
-          run: () => go({ page: 'vm', id: vm.id, tab: 'console' }),
-        },
+        ...(vm.unowned
+          ? []
+          : [
+              {
+                id: `@${vm.id}/console`,
+                kind: '@' as const,
+                text: `${vm.name} console`,
+                hint: vm.hostName,
+                run: () => go({ page: 'vm', id: vm.id, tab: 'console' }),
+              },
+            ]),
       ]),
     ...[...hosts.values()].sort(byName).map(
       (host): Act => ({

@@ -8,6 +8,8 @@ export class FakeConsole {
   readonly acks: bigint[] = []
   readonly input: string[] = []
   log: Uint8Array
+  /** Whether the VM behind it is on. */
+  link: 'live' | 'stopped' = 'live'
   readonly #server = new WebSocketServer({ noServer: true })
   readonly #sockets = new Set<WebSocket>()
 
@@ -43,7 +45,7 @@ export class FakeConsole {
         send({ type: 'opened', id, start, end, head: 0n, title: '' })
         send({ type: 'keyboard', id, holder: true })
         if (start < end) send({ type: 'data', id, offset: start, bytes: this.log.subarray(Number(start)) })
-        send({ type: 'state', id, link: 'live', detail: '' })
+        send({ type: 'state', id, link: this.link, detail: '' })
         return
       }
       case 'ack':

@@ -237,3 +237,50 @@ export function busyScene(now: number): FleetState {
   })
   return create(FleetStateSchema, { hosts: [rack, local, edge, rebuilt, asks], vms, images })
 }
+
+/** The busy fleet with a host that another control plane holds, VMs that no fleet owns and one of an image by URL. */
+export function sharedScene(now: number): FleetState {
+  const fleet = busyScene(now)
+  const [rack] = fleet.hosts
+  const held = aHost({
+    name: 'lab-9',
+    address: 'ops@lab-9:22',
+    link: 'held_by_other',
+    linkFault: {
+      code: 'agent/foreign-controller',
+      disposition: 'permanent',
+      params: { controller: 'ada-desk' },
+      id: '51fe',
+    },
+    lastSeenAt: at(now - 2 * HOUR),
+    stale: true,
+    vms: 1,
+    capacity: { vcpus: 96, memMb: 1_800_294n, diskGb: 7200n },
+  })
+  const on = { hostId: rack!.id, hostName: rack!.name, asOf: at(now - 2000) }
+  fleet.hosts.push(held)
+  fleet.vms.push(
+    aVm({ hostId: held.id, hostName: held.name, name: 'shared-1', hostUnknown: true, asOf: at(now - 2 * HOUR) }),
+    aVm({ ...on, name: 'stray', unowned: true, imageName: '', ip: '10.20.0.60', startedAt: at(now - DAY) }),
+    aVm({ ...on, name: 'db-3', unowned: true, imageName: '', power: 'stopped', desiredPower: 'stopped' }),
+    aVm({
+      ...on,
+      name: 'tiny-guest',
+      imageName: '',
+      imageUrl: 'https://images.example/tiny/alpine-virt-3.22.qcow2',
+      memMb: 96,
+      diskGb: 1,
+      startedAt: at(now - HOUR),
+      metrics: { cpuBusyPermille: 30, rssBytes: 237_000_000n, diskUsedBytes: 41_000_000n },
+    }),
+    aVm({
+      ...on,
+      name: 'retry',
+      power: 'stopped',
+      phase: 'failed',
+      reason: 'vm/exited',
+      detail: 'retry ended by itself (the guest powered off); next try in 9 s.',
+    }),
+  )
+  return fleet
+}

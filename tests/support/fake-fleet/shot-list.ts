@@ -1,13 +1,11 @@
-import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Page } from 'playwright-core'
-import { AuditEntrySchema } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FakeConsole } from './fake-console.ts'
 import type { FakeFleet } from './fake-fleet.ts'
-import { aTask } from './rows.ts'
-import { busyScene, emptyScene } from './scenes.ts'
+import { busyScene, emptyScene, sharedScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
+import { ask, NEW_KEY, OLD_KEY, onboarding, openConsole, showTask, vmPage } from './shot-acts.ts'
 
 export interface Shot {
   name: string
@@ -17,85 +15,9 @@ export interface Shot {
   size?: { width: number; height: number }
   serial?: string
   settleMs?: number
+  /** What the page may complain of. */
+  tolerates?: RegExp
   act?: (page: Page, fleet: FakeFleet, consoles: FakeConsole) => Promise<void>
-}
-
-const STEPS = [
-  'Read config',
-  'Reach address',
-  'Check host key',
-  'Sign in',
-  'Look at host',
-  'Install agent',
-  'Start agent',
-  'First report',
-]
-const DETAIL = [
-  '10.0.2.7 · port 22 · user ops · key ~/.ssh/id_ed25519',
-  'answered in 12 ms, OpenSSH 9.2',
-  'ED25519 accepted by you',
-  'ssh-agent, ED25519 ada@laptop',
-  'Debian 12 · x86_64 · systemd · /dev/kvm runs · 1.3 TB free',
-  'eitri-agent 0.1.0 to /usr/local/lib/eitri/0.1.0',
-]
-
-function onboarding(now: number, at: number, change: object = {}) {
-  return aTask({
-    subject: 'rack2-07',
-    createdAt: timestampFromMs(now - 14_000),
-    steps: STEPS.map((name, i) => ({
-      name,
-      state: i < at ? 'done' : i === at ? 'running' : 'waiting',
-      detail: i <= at ? (DETAIL[i] ?? '') : '',
-      ...(i <= at ? { startedAt: timestampFromMs(now - 12_000 + i * 1300) } : {}),
-      ...(i < at ? { endedAt: timestampFromMs(now - 12_000 + i * 1300 + [90, 240, 3100, 700, 1900][i]!) } : {}),
-      ...(i === at && i === 5 ? { doneBytes: 18_400_000n, totalBytes: 43_500_000n } : {}),
-    })),
-    ...change,
-  })
-}
-
-const OLD_KEY = 'SHA256:3n4KvZqk8cXo9wTt1bYpLr5mQeJd2uGhSaFiNxWcVz0'
-const NEW_KEY = 'SHA256:9wTt1bYpLr5mQeJd2uGhSaFiNxWcVz03n4KvZqk8cXo'
-
-async function showTask(page: Page, fleet: FakeFleet, task: ReturnType<typeof onboarding>) {
-  fleet.tell({ tasks: [task] })
-  await page.evaluate((id) => {
-    location.hash = `#/hosts/add/${id}`
-  }, task.id)
-  await page.locator('ol[aria-label=Steps]').waitFor()
-}
-
-const ask = (kind: object, at: number) => async (page: Page, fleet: FakeFleet) => {
-  await showTask(page, fleet, onboarding(Date.now(), at, { state: 'asking', question: { id: 'q1', kind } }))
-  await page.getByRole('dialog').waitFor()
-}
-
-const vmPage =
-  (name: string, tab = '') =>
-  async (page: Page, fleet: FakeFleet) => {
-    const now = Date.now()
-    const vm = fleet.vm(name)
-    fleet.audit = ['vm.start', 'vm.stop', 'vm.create'].map((action, i) =>
-      create(AuditEntrySchema, {
-        id: String(i),
-        at: timestampFromMs(now - (i + 1) * 4_000_000),
-        action,
-        vmId: vm.id,
-        hostId: vm.hostId,
-        detail: { name },
-      }),
-    )
-    await page.evaluate((hash) => {
-      location.hash = hash
-    }, `#/vms/${vm.id}${tab}`)
-    await page.getByRole('heading', { name }).waitFor()
-  }
-
-const openConsole = async (page: Page, fleet: FakeFleet) => {
-  await vmPage('web-12', '/console')(page, fleet)
-  await page.getByText('Live').waitFor()
-  await page.waitForTimeout(400)
 }
 
 export const SHOTS: Shot[] = [
@@ -220,6 +142,31 @@ export const SHOTS: Shot[] = [
       await page.getByRole('menuitem', { name: 'Remove' }).click()
     },
   },
+  {
+    name: '17-host-held',
+    path: '/hosts',
+    scene: sharedScene,
+    act: async (page) => {
+      await page.getByRole('link', { name: 'lab-9' }).click()
+    },
+  },
+  { name: '18-hosts-held-wide', path: '/hosts', scene: sharedScene, size: { width: 1680, height: 900 } },
+  {
+    name: '19-take-over',
+    path: '/hosts',
+    scene: sharedScene,
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Actions for lab-9' }).click()
+      await page.getByRole('menuitem', { name: 'Take over' }).click()
+    },
+  },
+  {
+    name: '06-take-over-new',
+    path: '/hosts',
+    scene: emptyScene,
+    act: ask({ case: 'takeOver', value: { controllerName: 'ada-desk' } }, 4),
+  },
+  { name: '25-vms-shared', path: '/vms', scene: sharedScene, size: { width: 1680, height: 1000 } },
   { name: '20-vms', path: '/vms', scene: busyScene },
   { name: '21-vms-dark', path: '/vms', scene: busyScene, dark: true },
   {
@@ -267,6 +214,20 @@ export const SHOTS: Shot[] = [
   { name: '42-vm-failed-dark', path: '/vms', scene: busyScene, dark: true, act: vmPage('imported') },
   { name: '43-vm-unknown', path: '/vms', scene: busyScene, act: vmPage('sensor-hub') },
   { name: '44-vm-quarantine', path: '/vms', scene: busyScene, act: vmPage('old-ci') },
+  { name: '48-vm-held', path: '/vms', scene: sharedScene, act: vmPage('shared-1') },
+  { name: '49-vm-unowned', path: '/vms', scene: sharedScene, act: vmPage('stray', '/console') },
+  {
+    name: '49-vm-unowned-name-taken-dark',
+    path: '/vms',
+    scene: sharedScene,
+    dark: true,
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Adopt db-3' }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  { name: '49-vm-by-url', path: '/vms', scene: sharedScene, act: vmPage('tiny-guest') },
+  { name: '49-vm-retried', path: '/vms', scene: sharedScene, act: vmPage('retry') },
   {
     name: '45-delete-sheet',
     path: '/vms',
@@ -299,6 +260,19 @@ export const SHOTS: Shot[] = [
     },
   },
   { name: '50-console', path: '/vms', scene: busyScene, serial: BOOT_LOG, act: openConsole },
+  {
+    name: '55-console-off',
+    path: '/vms',
+    scene: busyScene,
+    serial: BOOT_LOG,
+    act: async (page, fleet, consoles) => {
+      consoles.link = 'stopped'
+      await vmPage('mail-1', '/console')(page, fleet)
+      await page.getByText('the VM is off').waitFor()
+      await page.waitForTimeout(400)
+    },
+  },
+  { name: '57-link-spent', path: 't=spent', scene: busyScene, tolerates: /status of 404/ },
   { name: '51-console-dark', path: '/vms', scene: busyScene, serial: BOOT_LOG, dark: true, act: openConsole },
   {
     name: '52-console-find',

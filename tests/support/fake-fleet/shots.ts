@@ -33,7 +33,7 @@ async function take(browser: Browser, shot: Shot): Promise<number> {
   const page = await context.newPage()
   page.setDefaultTimeout(8000)
   const complaints: string[] = []
-  page.on('console', (m) => m.type() === 'error' && complaints.push(m.text()))
+  page.on('console', (m) => m.type() === 'error' && !shot.tolerates?.test(m.text()) && complaints.push(m.text()))
   page.on('pageerror', (e) => complaints.push(String(e)))
   try {
     await page.goto(`${served.url}/#${shot.path}`)

@@ -46,9 +46,14 @@ export class ConsoleSession {
   #acked = 0n
   /** Bytes below this are of the past. */
   #replayEnd = 0n
+  /** The broker last said that the VM is off. */
+  #off = false
+  #printedAt: number | undefined
+  readonly #now: () => number
 
-  constructor(vm: string, line: ConsoleLine, sink: ConsoleSink) {
+  constructor(vm: string, line: ConsoleLine, sink: ConsoleSink, now: () => number = Date.now) {
     this.vm = vm
+    this.#now = now
     this.#line = line
     this.#sink = sink
     this.#id = line.join({
@@ -65,6 +70,11 @@ export class ConsoleSession {
   /** Offset of the next byte: everything below it has been given to the sink. */
   get offset(): bigint {
     return this.#next ?? 0n
+  }
+
+  /** When the guest was last seen to print; undefined while only text of the past was shown. */
+  get printedAtMs(): number | undefined {
+    return this.#printedAt
   }
 
   subscribe(listener: () => void): () => void {
@@ -116,6 +126,7 @@ export class ConsoleSession {
         this.#set({ keyboard: frame.holder })
         break
       case 'state':
+        this.#onPower(frame.link)
         this.#set({ link: frame.link, detail: frame.detail })
         break
       case 'close':
@@ -142,6 +153,7 @@ export class ConsoleSession {
     if (offset > this.#next) this.#onSkipped(this.#next, offset)
     const fresh = offset < this.#next ? bytes.subarray(Number(this.#next - offset)) : bytes
     if (fresh.length === 0) return
+    if (offset >= this.#replayEnd) this.#printedAt = this.#now()
     this.#set({ silent: false })
     const start = this.#next
     this.#next += BigInt(fresh.length)
@@ -150,6 +162,14 @@ export class ConsoleSession {
     const cut = Math.min(past, fresh.length)
     if (cut > 0) this.#write(fresh.subarray(0, cut), start + BigInt(cut))
     if (cut < fresh.length) this.#write(fresh.subarray(cut), this.#next)
+  }
+
+  /** Said in its turn among the bytes: what comes is of another boot, and the modes of the last one are gone with it. */
+  #onPower(link: ConsoleState['link']): void {
+    const next = this.#next ?? 0n
+    if (this.#off && link === 'live' && next > 0n && next >= this.#replayEnd)
+      this.#write(`${RESET_MODES}\r\n\x1b[0;2m── started again ──\x1b[0m\r\n`, next)
+    if (link === 'live' || link === 'stopped') this.#off = link === 'stopped'
   }
 
   #onSkipped(from: bigint, to: bigint): void {

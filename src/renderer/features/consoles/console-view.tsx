@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { useNow } from '../../state/now.ts'
 import { usePreferences } from '../../state/preferences.ts'
 import { toastDone } from '../../ui/toasts.tsx'
 import { ConsoleBar } from './console-bar.tsx'
@@ -9,6 +10,7 @@ import { consoleOf, type OpenConsole } from './open-consoles.ts'
 import { PasteGuard } from './paste-guard.tsx'
 import { needsGuard } from './paste-text.ts'
 import { terminalText } from './terminal.ts'
+import { consoleStatus } from './view-model.ts'
 
 /** The serial console of one VM, as large as its place. */
 export function ConsoleView({ vm }: { vm: Vm }) {
@@ -20,6 +22,7 @@ export function ConsoleView({ vm }: { vm: Vm }) {
     (tell) => console?.session.subscribe(tell) ?? (() => undefined),
     () => console?.session.state,
   )
+  const now = useNow()
   const place = useRef<HTMLDivElement>(null)
   const screenReader = usePreferences((p) => p.screenReader)
 
@@ -60,13 +63,18 @@ export function ConsoleView({ vm }: { vm: Vm }) {
     }
   }, [console, screenReader])
 
-  if (!console || !state) return null
+  const status = state && consoleStatus(vm, state, console?.session.printedAtMs, now)
+  const off = status?.off ?? false
+  useEffect(() => console?.showCursor(!off), [console, off])
+
+  if (!console || !state || !status) return null
   const { terminal } = console
   return (
     <section aria-label={`Console of ${vm.name}`} className="dark flex h-full min-h-0 flex-col bg-terminal text-ink">
       <ConsoleBar
         vm={vm}
         state={state}
+        status={status}
         onFind={() => setFinding(true)}
         onCopyText={() =>
           void navigator.clipboard

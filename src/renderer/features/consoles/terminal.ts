@@ -31,6 +31,8 @@ const THEME: ITheme = {
   brightWhite: '#ffffff',
 }
 
+const NO_CURSOR: ITheme = { ...THEME, cursor: '#10141a', cursorAccent: '#d7dce3' }
+
 export interface ConsoleTerminal {
   terminal: Terminal
   search: SearchAddon
@@ -38,6 +40,8 @@ export interface ConsoleTerminal {
   host: HTMLElement
   /** Makes it as large as its place. */
   fit: () => void
+  /** Without one nothing looks as if it could be typed into. */
+  showCursor: (shown: boolean) => void
   dispose: () => void
 }
 
@@ -82,6 +86,9 @@ export function createConsoleTerminal(screenReaderMode: boolean): ConsoleTermina
         opened = true
       }
       fit.fit()
+    },
+    showCursor: (shown) => {
+      terminal.options.theme = shown ? THEME : NO_CURSOR
     },
     dispose: () => terminal.dispose(),
   }

@@ -1,6 +1,6 @@
 import { Plus, RefreshCw, Server } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { formatDuration, formatMemory, formatTime, shortId } from '../../lib/format.ts'
+import { formatDuration, formatGib, formatMemory, formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { go, hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -45,7 +45,10 @@ export function HostDetail({ id }: { id: string }) {
               Try now
             </Button>
           )}
-          <a href={hrefOf({ page: 'create-vm', host: host.id })} className={buttonClass('primary')}>
+          <a
+            href={hrefOf({ page: 'create-vm', host: host.id })}
+            className={buttonClass(ownerOf(host) === undefined ? 'primary' : 'plain')}
+          >
             <Plus size={15} aria-hidden />
             Create VM here
           </a>
@@ -127,7 +130,7 @@ function Capacity({ host, asOf }: { host: Host; asOf: string }) {
   const rows = (['vcpus', 'memMb', 'diskGb'] as const).map((what) => ({ what, share: shareOf(host, what) }))
   const names = { vcpus: 'vCPU', memMb: 'Memory', diskGb: 'Disk' }
   const say = (what: keyof typeof names, n: number) =>
-    what === 'memMb' ? formatMemory(n) : what === 'diskGb' ? `${n} GB` : String(n)
+    what === 'memMb' ? formatMemory(n) : what === 'diskGb' ? formatGib(n) : String(n)
   return (
     <Card title={`Promised to VMs${asOf}`}>
       <Facts

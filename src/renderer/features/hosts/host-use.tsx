@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { formatBytes, formatDuration, formatMemoryBytes, formatPermille, plural } from '../../lib/format.ts'
+import { formatDuration, formatMemoryBytes, formatPermille, plural } from '../../lib/format.ts'
 import { Card, Facts } from '../../ui/page.tsx'
 import { Meter } from '../../ui/progress.tsx'
 import { hostUse, isCurrent, type Share } from './view-model.ts'
@@ -26,7 +26,7 @@ export function InUse({ host, asOf }: { host: Host; asOf: string }) {
     ...(swap
       ? ([['Swap', meter('Swap', swap, (share) => of(share, formatMemoryBytes))]] satisfies [string, ReactNode][])
       : []),
-    ['Disk', meter('Disk', disk, (share) => of(share, formatBytes))],
+    ['Disk', meter('Disk', disk, (share) => of(share, formatMemoryBytes))],
     ['Load', [load1, load5, load15].every((load) => load === undefined) ? missing : loads(load1, load5, load15)],
     ['Up for', uptimeS === undefined ? missing : formatDuration(Number(uptimeS) * 1000)],
     ['Agent', agentRssBytes === undefined ? missing : agent(agentRssBytes, agentFds)],

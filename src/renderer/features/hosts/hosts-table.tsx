@@ -1,6 +1,6 @@
 import { MoreHorizontal } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { formatAgo, formatBytes, formatMemory } from '../../lib/format.ts'
+import { formatAgo, formatMemory, formatMemoryBytes } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { go, hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -99,15 +99,15 @@ export const hostColumns: TableColumn<Host>[] = [
   { id: 'vms', header: 'VMs', width: '74px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {
     id: 'cpu',
-    header: 'vCPU',
-    width: '128px',
+    header: 'vCPU promised',
+    width: '132px',
     from: 'middle',
     sort: (h) => shareOf(h, 'vcpus')?.used,
     cell: (h) => <ShareCell host={h} what="vcpus" />,
   },
   {
     id: 'memory',
-    header: 'Memory',
+    header: 'Memory promised',
     width: '196px',
     from: 'middle',
     sort: (h) => shareOf(h, 'memMb')?.used,
@@ -130,7 +130,7 @@ export const hostColumns: TableColumn<Host>[] = [
     sort: (h) => (h.metrics?.diskFreeBytes === undefined ? undefined : Number(h.metrics.diskFreeBytes)),
     cell: (h) =>
       h.metrics?.diskFreeBytes !== undefined ? (
-        <span className={isCurrent(h) ? '' : 'text-faint'}>{formatBytes(h.metrics.diskFreeBytes)}</span>
+        <span className={isCurrent(h) ? '' : 'text-faint'}>{formatMemoryBytes(h.metrics.diskFreeBytes)}</span>
       ) : (
         none
       ),

@@ -23,7 +23,7 @@ export function TakeOverSheet({ host, onClose }: { host: Host; onClose: () => vo
       description={
         newerData
           ? `The host has followed newer data of this fleet (epoch ${newerData.hostEpoch}) than this app holds (epoch ${newerData.epoch}).`
-          : `It belongs to ${owner}, which is told and loses it.`
+          : `It is held by ${owner}.`
       }
       initialFocus={keep}
       footer={
@@ -46,8 +46,12 @@ export function TakeOverSheet({ host, onClose }: { host: Host; onClose: () => vo
           </>
         ) : (
           <>
+            <li>
+              That one is shut out: it neither sees nor changes the host or its VMs, until it takes the host back.
+            </li>
             <li>Every VM there keeps running.</li>
-            <li>VMs this app does not know become unowned: adopt or delete them here.</li>
+            <li>VMs that this app does not know are shown as unowned; you can adopt them.</li>
+            <li>What you changed here meanwhile is carried out.</li>
           </>
         )}
       </ul>

@@ -23,7 +23,7 @@ export function hostState(host: Host, nowMs: number): StateView {
     case 'identity_mismatch':
       return { word: 'Agent missing', tone: 'bad', icon: 'plug' }
     case 'held_by_other':
-      return { word: 'Held by another controller', tone: 'warn', icon: 'plug', ...ownerDetail(host) }
+      return { word: 'Held by another control plane', tone: 'warn', icon: 'plug', ...ownerDetail(host) }
     default:
       return { word: `Unreachable (${lastSeen(host, nowMs)})`, tone: 'bad' }
   }
@@ -36,17 +36,19 @@ function connected(host: Host, nowMs: number): StateView {
   return { word: 'Connected', tone: 'good' }
 }
 
-/** Whose control plane holds the host, in words; undefined when none does, as far as its last try said. */
+/** Which control plane holds the host, in words; undefined when none does, as far as its last try said. */
 export function ownerOf(host: Host): string | undefined {
   const fault = hostFault(host)
-  if (fault?.code !== 'agent/foreign-controller') return undefined
-  const { controller = '' } = fault.params
-  return controller === '' ? 'another control plane' : `another control plane (${controller})`
+  return fault?.code === 'agent/foreign-controller' ? controlPlaneOf(fault.params['controller']) : undefined
 }
 
+/** Another control plane in words. Its name is that of the computer it runs on, which must not read like a host. */
+export const controlPlaneOf = (name: string | undefined): string =>
+  name ? `another control plane, the Eitri of ${name}` : 'another control plane'
+
 function ownerDetail(host: Host): { detail?: string } {
-  const owner = ownerOf(host)
-  return owner === undefined ? {} : { detail: `Belongs to ${owner}` }
+  const name = hostFault(host)?.params['controller']
+  return name ? { detail: `By the Eitri of ${name}` } : {}
 }
 
 export function lastSeen(host: Host, nowMs: number): string {

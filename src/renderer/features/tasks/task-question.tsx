@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
+import { controlPlaneOf } from '../hosts/view-model.ts'
 import { answerTask, cancelTask } from './actions.ts'
 import { HostKeySheet } from './host-key-sheet.tsx'
 
@@ -38,8 +39,8 @@ export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () =
           task={task}
           question={question}
           onClose={onClose}
-          title={`${task.subject} is held by another controller`}
-          description={`${kind.value.controllerName || 'Another Eitri'} steers this host. If you take it over, that one can read it but not change it any more. VMs keep running.`}
+          title={`Take ${task.subject} over?`}
+          description={`It is held by ${controlPlaneOf(kind.value.controllerName)}. Once you take it over, that one neither sees nor changes the host or its VMs, until it takes the host back. The VMs there keep running, shown here as unowned; you can adopt them.`}
           agree="Take over"
           decline="Leave it"
         />

@@ -23,6 +23,9 @@ export const restartVm = (vm: Vm) => ask(api.vms.restartVm({ vm: vm.id }), `Rest
 export const purgeVm = (vm: Vm) => ask(api.vms.purgeVm({ vm: vm.id }), `Destroying ${at(vm)}`)
 export const undeleteVm = (vm: Vm, newName = '') =>
   ask(api.vms.undeleteVm({ vm: vm.id, newName }), `Bringing back ${newName || vm.name}`)
+/** Takes it from no fleet into this one, as it runs. */
+export const adoptVm = (vm: Vm, newName = '') =>
+  ask(api.vms.adoptVm({ vm: vm.id, newName }), `Adopted ${newName || vm.name} on ${vm.hostName}`)
 
 export async function deleteVm(vm: Vm): Promise<boolean> {
   const done = await ask(api.vms.deleteVm({ vm: vm.id }))

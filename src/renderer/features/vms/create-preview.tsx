@@ -1,6 +1,6 @@
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
-import { formatBytes, formatMemory, plural } from '../../lib/format.ts'
+import { formatBytes, formatGib, formatMemory, plural } from '../../lib/format.ts'
 import type { checkedShape } from './create-vm-draft.ts'
 
 interface PreviewProps {
@@ -23,7 +23,7 @@ export function CreatePreview({ image, host, shape, cli }: PreviewProps) {
         : image.url
           ? `Fetch ${image.name}${size} from its address`
           : `Send ${image.name}${size} to ${host?.name ?? 'the host'}`,
-    `Make a disk of ${shape.diskGb} GB on top of it`,
+    `Make a disk of ${formatGib(shape.diskGb)} on top of it`,
     seedText(shape),
     `Start it with ${plural(shape.vcpus, 'vCPU')} and ${formatMemory(shape.memMb)}`,
     'Its console opens with the first byte it prints',

@@ -1,6 +1,6 @@
 import { useRef } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { shortId } from '../../lib/format.ts'
+import { formatGib, shortId } from '../../lib/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
@@ -36,7 +36,7 @@ export function DeleteSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
         rows={[
           ['Name', vm.name],
           ['Host', vm.hostName],
-          ['Disk that goes with it', `${vm.diskGb} GB`],
+          ['Disk that goes with it', formatGib(vm.diskGb)],
           [
             'Id',
             <code key="id" className="font-mono text-xs">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { shortId } from '../../lib/format.ts'
+import { formatGib, shortId } from '../../lib/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -18,7 +18,7 @@ export function PurgeSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
       onClose={onClose}
       tone="danger"
       title={`Destroy ${vm.name} for ever`}
-      description={`Its disk of ${vm.diskGb} GB on ${vm.hostName} is removed now. Nothing brings it back.`}
+      description={`Its disk of ${formatGib(vm.diskGb)} on ${vm.hostName} is removed now. Nothing brings it back.`}
       footer={
         <>
           <Button onClick={onClose}>Keep it in quarantine</Button>

@@ -14,12 +14,24 @@ export function vmState(vm: Vm, nowMs: number): StateView {
   if (vm.deletedAt) return quarantine(vm, nowMs)
   if (vm.unowned) return { word: 'Unowned', tone: 'warn', detail: 'Runs on the host but is not in this fleet' }
   if (vm.hostUnknown) return unknown(vm, nowMs)
-  if (vm.phase === 'failed')
-    return vm.reason === 'vm/exited' ? crashed(vm) : { word: 'Needs a decision', tone: 'bad', ...detailOf(vm) }
+  if (vm.phase === 'failed') return failed(vm)
   const told = vm.phase ?? vm.lifecycle
   if (told === 'creating') return creating(vm)
   if (vm.power === undefined) return unknown(vm, nowMs)
   return settled(vm, vm.power)
+}
+
+/** Faults with which its host tries again by itself. Any other one is left to a person. */
+const RETRIED: Partial<Record<string, Pick<StateView, 'word' | 'tone'>>> = {
+  'vm/exited': { word: 'Crashed · starts again', tone: 'bad' },
+  'vm/start-failed': { word: 'Does not start · tried again', tone: 'warn' },
+  'vm/stop-failed': { word: 'Does not stop · tried again', tone: 'warn' },
+  'vm/over-capacity': { word: 'Waits for room', tone: 'warn' },
+  'host/disk-full': { word: 'Waits for room', tone: 'warn' },
+}
+
+function failed(vm: Vm): StateView {
+  return { ...(RETRIED[vm.reason] ?? { word: 'Needs a decision', tone: 'bad' }), ...detailOf(vm) }
 }
 
 function settled(vm: Vm, power: string): StateView {
@@ -123,24 +135,39 @@ export function vmRemark(vm: Vm): string {
   return progress ? [progress.detail, progress.bytes].filter(Boolean).join(' · ') : vm.detail
 }
 
-const MIB = 1024 ** 2
+const GIB = 1024 ** 3
 
 export interface Share {
   used: number
   total: number
 }
 
-/** What it takes of its host beside what it was given. Memory is that of its process, which may be a little more. */
-export function vmUse({ metrics, vcpus, memMb, diskGb }: Vm) {
-  const { cpuBusyPermille, rssBytes, diskUsedBytes } = metrics ?? {}
+/** What it takes of its host. Memory is that of its hypervisor, which is not a share of what the guest was given. */
+export function vmUse({ metrics, power, vcpus, diskGb }: Vm) {
+  // One that is off has no process: a sample of it is of the one that ended.
+  const isOn = power !== 'stopped' && power !== 'suspended'
+  const { cpuBusyPermille, rssBytes } = (isOn && metrics) || {}
   const of = (used: number | bigint | undefined, total: number): Share | undefined =>
     used === undefined ? undefined : { used: Number(used), total }
   return {
     /** Thousandths of one of its CPUs, on average over all of them. */
     cpu: vcpus > 0 && cpuBusyPermille !== undefined ? of(cpuBusyPermille / vcpus, 1000) : undefined,
-    memory: of(rssBytes, memMb * MIB),
-    disk: of(diskUsedBytes, diskGb * 1024 * MIB),
+    memoryBytes: rssBytes === undefined ? undefined : Number(rssBytes),
+    disk: of(metrics?.diskUsedBytes, diskGb * GIB),
   }
+}
+
+/** What it was made from, in words: an image of the store by name, one of a URL by its file. */
+export function vmImage({ imageName, imageUrl, imageSha256, unowned }: Vm): string {
+  if (imageName) return imageName
+  if (imageUrl) return fileOf(imageUrl)
+  if (!imageSha256) return 'not known'
+  return unowned ? 'not in this store' : 'not in the store any more'
+}
+
+function fileOf(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed === null ? url : parsed.pathname.split('/').at(-1) || parsed.host
 }
 
 /** What can be asked of it now; the word why not, where the screen says one. */
@@ -156,6 +183,7 @@ export function vmActions(vm: Vm) {
     remove: ours,
     undelete: deleted,
     purge: deleted,
+    adopt: vm.unowned && !vm.hostUnknown,
     console: !vm.unowned,
   }
 }
@@ -169,7 +197,7 @@ export function vmFilterRecord(vm: Vm, nowMs: number): FilterRecord {
     name: vm.name,
     host: vm.hostName,
     ip: [vm.ip, vm.networkIp].filter(Boolean).join(' '),
-    image: vm.imageName,
+    image: vmImage(vm),
     label: labels.join(' '),
     id: vm.id,
   }

@@ -1,4 +1,4 @@
-import { Monitor, Play, Power, Undo2 } from 'lucide-react'
+import { HousePlus, Monitor, Play, Power, Undo2 } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { go, hrefOf, type VmTab } from '../../routes.tsx'
@@ -19,7 +19,8 @@ import { VmState } from './vms-table.tsx'
 export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
   const vm = useVm(id)
   const show = (next: VmTab) => go({ page: 'vm', id, tab: next })
-  useKeys({ c: () => show('console'), 'alt+1': () => show('overview'), 'alt+2': () => show('console') })
+  const console = () => vm && vmActions(vm).console && show('console')
+  useKeys({ c: console, 'alt+1': () => show('overview'), 'alt+2': console })
   if (!vm)
     return (
       <EmptyState icon={Monitor} title="This VM is not in your fleet">
@@ -29,17 +30,21 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
         </a>
       </EmptyState>
     )
+  const can = vmActions(vm)
+  const here = can.console ? tab : 'overview'
   return (
     <Page title={<Title vm={vm} />} actions={<Actions vm={vm} />}>
       <nav aria-label={`Parts of ${vm.name}`} className="flex h-9 shrink-0 gap-1 border-line border-b px-4">
-        <PartLink id={id} tab="overview" here={tab === 'overview'}>
+        <PartLink id={id} tab="overview" here={here === 'overview'}>
           Overview
         </PartLink>
-        <PartLink id={id} tab="console" here={tab === 'console'}>
-          Console
-        </PartLink>
+        {can.console && (
+          <PartLink id={id} tab="console" here={here === 'console'}>
+            Console
+          </PartLink>
+        )}
       </nav>
-      {tab === 'overview' ? (
+      {here === 'overview' ? (
         <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
           <VmOverview vm={vm} />
         </div>
@@ -106,6 +111,12 @@ function Actions({ vm }: { vm: Vm }) {
           Undo delete
         </Button>
       )}
+      {can.adopt && (
+        <Button look="primary" onClick={() => sheets.adopt(vm)}>
+          <HousePlus size={14} aria-hidden />
+          Adopt
+        </Button>
+      )}
       {can.start && (
         <Button look="primary" onClick={() => void startVm(vm)}>
           <Play size={14} aria-hidden />
@@ -118,7 +129,7 @@ function Actions({ vm }: { vm: Vm }) {
           Stop
         </Button>
       )}
-      <VmMenu vm={vm} />
+      {!vm.unowned && <VmMenu vm={vm} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { Flame, MoreHorizontal, Play, Power, RotateCw, Trash2, Undo2, Zap } from 'lucide-react'
+import { Flame, HousePlus, MoreHorizontal, Play, Power, RotateCw, Trash2, Undo2, Zap } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { IconButton } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
@@ -16,20 +16,32 @@ export function VmMenu({ vm }: { vm: Vm }) {
         'separator',
         { label: 'Destroy now…', icon: <Flame size={14} />, danger: true, onSelect: () => sheets.purge(vm) },
       ]
-    : [
-        { label: 'Start', icon: <Play size={14} />, disabled: !can.start, onSelect: () => void startVm(vm) },
-        { label: 'Stop', icon: <Power size={14} />, disabled: !can.stop, onSelect: () => void stopVm(vm) },
-        { label: 'Restart', icon: <RotateCw size={14} />, disabled: !can.restart, onSelect: () => void restartVm(vm) },
-        { label: 'Stop by force', icon: <Zap size={14} />, disabled: !can.stop, onSelect: () => void forceStopVm(vm) },
-        'separator',
-        {
-          label: 'Delete…',
-          icon: <Trash2 size={14} />,
-          danger: true,
-          disabled: !can.remove,
-          onSelect: () => sheets.remove(vm),
-        },
-      ]
+    : vm.unowned
+      ? [{ label: 'Adopt', icon: <HousePlus size={14} />, disabled: !can.adopt, onSelect: () => sheets.adopt(vm) }]
+      : [
+          { label: 'Start', icon: <Play size={14} />, disabled: !can.start, onSelect: () => void startVm(vm) },
+          { label: 'Stop', icon: <Power size={14} />, disabled: !can.stop, onSelect: () => void stopVm(vm) },
+          {
+            label: 'Restart',
+            icon: <RotateCw size={14} />,
+            disabled: !can.restart,
+            onSelect: () => void restartVm(vm),
+          },
+          {
+            label: 'Stop by force',
+            icon: <Zap size={14} />,
+            disabled: !can.stop,
+            onSelect: () => void forceStopVm(vm),
+          },
+          'separator',
+          {
+            label: 'Delete…',
+            icon: <Trash2 size={14} />,
+            danger: true,
+            disabled: !can.remove,
+            onSelect: () => sheets.remove(vm),
+          },
+        ]
   return (
     <Menu
       items={items}

@@ -5,12 +5,15 @@ import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
 import { useHost } from '../../state/use-fleet.ts'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
-import { quarantineLeft, toldAtMs, vmProgress, vmTrouble } from './view-model.ts'
+import { useHostSheets } from '../hosts/host-sheets.tsx'
+import { ownerOf } from '../hosts/view-model.ts'
+import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmTrouble } from './view-model.ts'
 import { useRows } from './vm-use.tsx'
 
 export function VmOverview({ vm }: { vm: Vm }) {
@@ -43,7 +46,9 @@ export function CreationProgress({ vm }: { vm: Vm }) {
   if (!p)
     return (
       <p className="text-dim">
-        {vm.hostUnknown ? `Waits for ${vm.hostName}, which does not answer now.` : `Waits for ${vm.hostName} to begin.`}
+        {vm.hostUnknown
+          ? `Waits for ${vm.hostName}, which does not answer here now.`
+          : `Waits for ${vm.hostName} to begin.`}
       </p>
     )
   return (
@@ -75,12 +80,27 @@ function Quarantine({ vm }: { vm: Vm }) {
 
 const Unowned = ({ vm }: { vm: Vm }) => (
   <Note>
-    <strong className="font-medium">Not in this fleet.</strong> {vm.hostName} runs it for another control plane, or
-    since before the host was removed and added again. It is left alone; nothing can be changed from here.
+    <strong className="font-medium">Not in this fleet.</strong> {vm.hostName} has it from another control plane, or from
+    before the host was removed and added again, and leaves it as it is. Adopt takes it into this fleet without touching
+    it: same disk, same power, nothing restarts. From then on it is kept so, and its console, start, stop and delete are
+    here.
   </Note>
 )
 
 function Unknown({ vm }: { vm: Vm }) {
+  const host = useHost(vm.hostId)
+  const sheets = useHostSheets()
+  const owner = host && ownerOf(host)
+  if (host && owner !== undefined)
+    return (
+      <Note action={<Button onClick={() => sheets.takeOver(host)}>Take over…</Button>}>
+        <strong className="font-medium">
+          {host.name} is held by {owner}.
+        </strong>{' '}
+        It answers that one alone. What you see is last known, and what you change here waits: it is carried out only
+        once you take {host.name} over. The VM itself goes on.
+      </Note>
+    )
   return (
     <Note>
       <strong className="font-medium">{vm.hostName} is not answering.</strong> What you see is last known. The VM may
@@ -92,8 +112,18 @@ function Unknown({ vm }: { vm: Vm }) {
   )
 }
 
-const Note = ({ children }: { children: ReactNode }) => (
-  <p className="rounded-lg border border-line bg-panel px-4 py-2.5">{children}</p>
+const Note = ({ children, action }: { children: ReactNode; action?: ReactNode }) => (
+  <div className="flex items-start gap-4 rounded-lg border border-line bg-panel px-4 py-2.5">
+    <p className="min-w-0 flex-1">{children}</p>
+    {action}
+  </div>
+)
+
+const ImageName = ({ vm }: { vm: Vm }) => (
+  <span {...(vm.imageUrl ? { title: vm.imageUrl } : {})}>
+    {vmImage(vm)}
+    {!vm.imageName && vm.imageUrl && <span className="text-faint"> (from its URL)</span>}
+  </span>
 )
 
 function Resources({ vm }: { vm: Vm }) {
@@ -103,7 +133,7 @@ function Resources({ vm }: { vm: Vm }) {
       <Facts
         rows={[
           ...useRows(vm),
-          ['Image', vm.imageName || 'not in the store any more'],
+          ['Image', <ImageName key="image" vm={vm} />],
           ['Acceleration', vm.acceleration || (vm.power === 'running' ? 'not told yet' : '–')],
           ['Starts with its host', vm.autostart ? 'yes' : 'no'],
           ...(labels.length > 0

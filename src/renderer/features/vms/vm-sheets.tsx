@@ -1,27 +1,34 @@
 import { create } from 'zustand'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { problemsOf } from '../../../ipc/rules.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
-import { undeleteVm } from './actions.ts'
+import { adoptVm, undeleteVm } from './actions.ts'
 import { DeleteSheet } from './delete-sheet.tsx'
 import { PurgeSheet } from './purge-sheet.tsx'
-import { UndeleteSheet } from './undelete-sheet.tsx'
+import { RenameSheet } from './rename-sheet.tsx'
+
+type Kind = 'remove' | 'purge' | 'undelete' | 'adopt'
 
 interface OpenSheet {
-  open: { kind: 'remove' | 'purge' | 'rename'; vm: Vm } | undefined
+  open: { kind: Kind; vm: Vm } | undefined
 }
 
 const useSheet = create<OpenSheet>(() => ({ open: undefined }))
-const show = (kind: 'remove' | 'purge' | 'rename', vm: Vm) => useSheet.setState({ open: { kind, vm } })
+const show = (kind: Kind, vm: Vm) => useSheet.setState({ open: { kind, vm } })
 const close = () => useSheet.setState({ open: undefined })
 
 const isNameTaken = (name: string) =>
-  [...fleetStore.getState().vms.values()].some((vm) => vm.name === name && vm.deletedAt === undefined)
+  [...fleetStore.getState().vms.values()].some((vm) => vm.name === name && vm.deletedAt === undefined && !vm.unowned)
+
+const needsName = (vm: Vm) => isNameTaken(vm.name) || problemsOf('adoptVm', { vm: vm.id, newName: vm.name }).length > 0
 
 const sheets = {
   remove: (vm: Vm) => show('remove', vm),
   purge: (vm: Vm) => show('purge', vm),
   /** Brings it back at once; asks for a new name when its own was taken meanwhile. */
-  undelete: (vm: Vm) => (isNameTaken(vm.name) ? show('rename', vm) : void undeleteVm(vm)),
+  undelete: (vm: Vm) => (isNameTaken(vm.name) ? show('undelete', vm) : void undeleteVm(vm)),
+  /** Takes it into this fleet at once; asks for a new name when its own is taken or none that may be had. */
+  adopt: (vm: Vm) => (needsName(vm) ? show('adopt', vm) : void adoptVm(vm)),
 }
 
 /** The sheets that stand before an act on a VM, from any screen. */
@@ -36,7 +43,8 @@ export function VmSheets() {
       return <DeleteSheet vm={open.vm} onClose={close} />
     case 'purge':
       return <PurgeSheet vm={open.vm} onClose={close} />
-    case 'rename':
-      return <UndeleteSheet vm={open.vm} onClose={close} isTaken={isNameTaken} />
+    case 'undelete':
+    case 'adopt':
+      return <RenameSheet {...open} kind={open.kind} onClose={close} isTaken={isNameTaken} />
   }
 }

@@ -1,35 +1,53 @@
 import type { ReactNode } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { formatBytes, formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
+import { formatGib, formatMemory, formatMemoryBytes, formatPermille, plural } from '../../lib/format.ts'
 import { Meter } from '../../ui/progress.tsx'
-import { type Share, vmUse } from './view-model.ts'
+import { vmUse } from './view-model.ts'
 
 const none = <span className="text-faint">–</span>
 const missing = <span className="text-faint">not reported</span>
 
 /** What a VM takes of its host, in one line of the table. */
 export function UseCell({ vm }: { vm: Vm }) {
-  const { cpu, memory } = vmUse(vm)
-  if (!cpu && !memory) return vm.power === 'running' && !vm.deletedAt ? missing : none
-  const parts = [cpu && `CPU ${formatPermille(cpu.used)}`, memory && formatMemoryBytes(memory.used)]
+  const { cpu, memoryBytes } = vmUse(vm)
+  if (!cpu && memoryBytes === undefined) return vm.power === 'running' && !vm.deletedAt ? missing : none
+  const parts = [cpu && `CPU ${formatPermille(cpu.used)}`, memoryBytes !== undefined && formatMemoryBytes(memoryBytes)]
   return <span className={vm.hostUnknown ? 'text-faint' : ''}>{parts.filter(Boolean).join(' · ')}</span>
 }
 
-/** What a VM has, and how much of it it takes. */
+/** What a VM has, and what it takes of its host: its hypervisor's memory is a number of its own, not a share of the guest's. */
 export function useRows(vm: Vm): [string, ReactNode][] {
-  const { cpu, memory, disk } = vmUse(vm)
-  const memoryHas = formatMemory(vm.memMb)
-  const diskHas = `${vm.diskGb} GB`
-  const unmeasured = (has: string) => (vm.power === 'running' ? `${has}, use not reported` : has)
-  const meter = (what: string, share: Share | undefined, say: (used: number) => string, has: string): ReactNode =>
-    share ? (
-      <Meter {...share} calm={what !== 'Disk'} label={`${what} in use`} text={`${say(share.used)} of ${has} in use`} />
-    ) : (
-      unmeasured(has)
-    )
+  const { cpu, memoryBytes, disk } = vmUse(vm)
+  const isOn = vm.power === 'running' || vm.power === 'paused'
+  const has = (text: string, onHost: string | undefined) =>
+    [text, onHost ?? (isOn ? 'use not reported' : '')].filter(Boolean).join(' · ')
+  const diskOnHost = disk && formatMemoryBytes(disk.used)
+  const vcpus = plural(vm.vcpus, 'vCPU')
   return [
-    ['vCPU', meter('CPU', cpu, formatPermille, String(vm.vcpus))],
-    ['Memory', meter('Memory', memory, formatMemoryBytes, memoryHas)],
-    ['Disk', meter('Disk', disk, formatBytes, diskHas)],
+    [
+      'CPU',
+      cpu ? (
+        <Meter key="cpu" {...cpu} calm label="CPU in use" text={`${vcpus} · ${formatPermille(cpu.used)} in use`} />
+      ) : (
+        has(vcpus, undefined)
+      ),
+    ],
+    [
+      'Memory',
+      <span key="memory" title="On the host: all its hypervisor holds, the guest and its own">
+        {has(
+          `${formatMemory(vm.memMb)} for the guest`,
+          memoryBytes === undefined ? undefined : `${formatMemoryBytes(memoryBytes)} on the host`,
+        )}
+      </span>,
+    ],
+    [
+      'Disk',
+      disk && disk.used <= disk.total ? (
+        <Meter key="disk" {...disk} label="Disk in use" text={`${diskOnHost} of ${formatGib(vm.diskGb)} in use`} />
+      ) : (
+        has(formatGib(vm.diskGb), diskOnHost && `${diskOnHost} on the host`)
+      ),
+    ],
   ]
 }

@@ -1,4 +1,4 @@
-import { SquareTerminal, Undo2 } from 'lucide-react'
+import { HousePlus, SquareTerminal, Undo2 } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo, formatMemory } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -7,7 +7,7 @@ import { useNow } from '../../state/now.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
-import { quarantineLeft, stateRank, vmProgress, vmRemark, vmState, vmUse } from './view-model.ts'
+import { quarantineLeft, stateRank, vmActions, vmImage, vmProgress, vmRemark, vmState, vmUse } from './view-model.ts'
 import { VmMenu } from './vm-menu.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
 import { UseCell } from './vm-use.tsx'
@@ -66,6 +66,16 @@ function ActionsCell({ vm }: { vm: Vm }) {
           <Undo2 size={13} aria-hidden />
           Undo
         </Button>
+      ) : vm.unowned ? (
+        <Button
+          size="small"
+          disabled={!vmActions(vm).adopt}
+          onClick={() => sheets.adopt(vm)}
+          aria-label={`Adopt ${vm.name}`}
+        >
+          <HousePlus size={13} aria-hidden />
+          Adopt
+        </Button>
       ) : (
         <a
           href={hrefOf({ page: 'vm', id: vm.id, tab: 'console' })}
@@ -116,8 +126,8 @@ export const vmColumns: TableColumn<Vm>[] = [
     header: 'Image',
     width: '120px',
     from: 'wide',
-    sort: (vm) => vm.imageName || undefined,
-    cell: (vm) => known(vm.imageName),
+    sort: (vm) => vm.imageName || vm.imageUrl || undefined,
+    cell: (vm) => known(vm.imageName || vm.imageUrl ? vmImage(vm) : ''),
   },
   {
     id: 'vcpus',

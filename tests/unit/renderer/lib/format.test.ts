@@ -4,6 +4,7 @@ import {
   formatBytes,
   formatDuration,
   formatElapsed,
+  formatGib,
   formatMemory,
   formatMemoryBytes,
   formatMoment,
@@ -25,6 +26,14 @@ describe('what people read', () => {
     expect([formatMemoryBytes(412n * 1024n ** 2n), formatMemoryBytes(1.5 * 1024 ** 3)]).toEqual(['412 MB', '1.5 GB'])
   })
 
+  it('says disks as they are given out, in the same units as memory', () => {
+    expect([formatGib(10), formatGib(1800n), formatMemoryBytes(1_310_000_000_000n)]).toEqual([
+      '10 GB',
+      '1.8 TB',
+      '1.2 TB',
+    ])
+  })
+
   it.each([
     [0, '0 B'],
     [999, '999 B'],
@@ -42,6 +51,7 @@ describe('what people read', () => {
     [1024, '1 GB'],
     [1536, '1.5 GB'],
     [131072n, '128 GB'],
+    [1_800_294, '1.7 TB'],
   ])('%s MiB of memory are %s', (mib, text) => expect(formatMemory(mib)).toBe(text))
 
   it.each([

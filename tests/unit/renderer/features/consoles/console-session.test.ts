@@ -8,6 +8,7 @@ type Listener = Parameters<ConsoleLine['join']>[0]
 /** A session between a scripted broker and a screen whose parsing the test drives. */
 function aConsole() {
   const sent: ConsoleFrame[] = []
+  const clock = { now: 0 }
   const queue: { bytes: Uint8Array | string; done: () => void }[] = []
   let listener: Listener | undefined
   let screen = ''
@@ -22,11 +23,18 @@ function aConsole() {
       return true
     },
   }
-  const session = new ConsoleSession('web-1', line, { write: (bytes, done) => queue.push({ bytes, done }) })
+  const session = new ConsoleSession(
+    'web-1',
+    line,
+    { write: (bytes, done) => queue.push({ bytes, done }) },
+    () => clock.now,
+  )
   const tell = (frame: ConsoleFrame) => listener?.onFrame(frame)
   return {
     session,
     sent,
+    clock,
+    power: (link: 'live' | 'stopped') => tell({ type: 'state', id: 1, link, detail: '' }),
     up: () => listener?.onUp(),
     down: () => listener?.onDown(),
     tell,
@@ -223,6 +231,50 @@ describe('a console session', () => {
     c.tell({ type: 'close', id: 1, reason: 'console unavailable: web-1 is gone' })
     c.down()
     expect(c.session.state).toMatchObject({ link: 'closed', detail: 'console unavailable: web-1 is gone' })
+  })
+
+  it('draws a line between two boots, where the broker says so', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.power('live')
+    c.data(0n, 'one')
+    c.power('stopped')
+    c.power('live')
+    c.data(3n, 'two')
+    c.parse()
+    expect(c.screen()).toMatch(/^one.*── started again ──.*two$/s)
+    expect(c.session.offset).toBe(6n)
+  })
+
+  it('draws no line when only the link comes back, before a first boot, or in the middle of the past', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.power('stopped')
+    c.power('live')
+    c.data(0n, 'one')
+    c.down()
+    c.up()
+    c.opened(3n, 9n)
+    c.power('live')
+    c.power('stopped')
+    c.data(3n, 'two')
+    c.power('live')
+    c.data(6n, 'three')
+    c.parse()
+    expect(c.screen()).toBe('onetwothree')
+  })
+
+  it('knows when the guest last printed, once it was seen to', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 4n)
+    c.data(0n, 'past')
+    expect(c.session.printedAtMs).toBeUndefined()
+    c.clock.now = 7
+    c.data(4n, 'x')
+    expect(c.session.printedAtMs).toBe(7)
   })
 
   it('tells its viewers only when something changed', () => {

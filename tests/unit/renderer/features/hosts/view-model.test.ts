@@ -27,16 +27,17 @@ describe('the state word of a host', () => {
     ['Agent missing', aHost({ link: 'agent_missing' })],
     ['Agent missing', aHost({ link: 'identity_mismatch' })],
     ['Agent outdated', aHost({ link: 'unreachable', linkFault: fault('agent/version-skew') })],
-    ['Held by another controller', aHost({ link: 'held_by_other' })],
+    ['Held by another control plane', aHost({ link: 'held_by_other' })],
     ['Unreachable (never seen)', aHost({ link: 'a word of a later version' })],
   ])('%s', (word, host) => expect(hostState(host, NOW).word).toBe(word))
 
   it('names the control plane that holds a host, when that is why', () => {
     const held = (params: Record<string, string>) =>
       aHost({ link: 'held_by_other', linkFault: { ...fault('agent/foreign-controller'), params } })
-    expect(hostState(held({ controller: 'desk' }), NOW).detail).toBe('Belongs to another control plane (desk)')
-    expect(hostState(held({}), NOW).detail).toBe('Belongs to another control plane')
-    expect(ownerOf(held({ controller: 'desk' }))).toBe('another control plane (desk)')
+    expect(hostState(held({ controller: 'desk' }), NOW).detail).toBe('By the Eitri of desk')
+    expect(hostState(held({}), NOW).detail).toBeUndefined()
+    expect(ownerOf(held({ controller: 'desk' }))).toBe('another control plane, the Eitri of desk')
+    expect(ownerOf(held({}))).toBe('another control plane')
     expect(ownerOf(aHost({ link: 'held_by_other', linkFault: fault('agent/superseded') }))).toBeUndefined()
     expect(ownerOf(aHost())).toBeUndefined()
   })

@@ -3,6 +3,7 @@ import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
   toldAtMs,
   vmActions,
+  vmImage,
   vmProgress,
   vmState,
   vmTrouble,
@@ -22,7 +23,12 @@ describe('the state word of a VM', () => {
     ['Starting', aVm({ power: 'stopped' })],
     ['Starting', aVm({ power: 'stopped', reason: 'vm/start-failed' })],
     ['Crashed', aVm({ power: 'stopped', reason: 'vm/exited' })],
-    ['Crashed', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
+    ['Crashed · starts again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
+    ['Does not start · tried again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' })],
+    ['Does not stop · tried again', aVm({ phase: 'failed', reason: 'vm/stop-failed', desiredPower: 'stopped' })],
+    ['Waits for room', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/over-capacity' })],
+    ['Waits for room', aVm({ power: 'stopped', phase: 'failed', reason: 'host/disk-full' })],
+    ['Needs a decision', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/create-failed' })],
     ['Needs a decision', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop' })],
     ['Crashed', aVm({ power: 'paused', reason: 'vm/panicked' })],
     ['Running', aVm({ reason: 'vm/hung' })],
@@ -62,6 +68,18 @@ describe('the state word of a VM', () => {
   it('tells a start that goes wrong from one that goes on', () => {
     expect(vmState(aVm({ power: 'stopped' }), NOW).tone).toBe('busy')
     expect(vmState(aVm({ power: 'stopped', reason: 'vm/over-capacity' }), NOW).tone).toBe('warn')
+  })
+
+  it('asks for no decision where the host tries again by itself', () => {
+    const vm = aVm({
+      power: 'stopped',
+      phase: 'failed',
+      reason: 'vm/exited',
+      detail: 'web ended by itself; next try in 9 s',
+    })
+    expect(vmState(vm, NOW)).toEqual({ word: 'Crashed · starts again', tone: 'bad', detail: vm.detail })
+    expect(vmState(aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' }), NOW).tone).toBe('warn')
+    expect(vmState(aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop' }), NOW).tone).toBe('bad')
   })
 
   it('tells a running guest in trouble from one that is well, with what its host says', () => {
@@ -158,8 +176,12 @@ describe('what can be asked of a VM', () => {
     })
   })
 
-  it('offers nothing for a VM that is not in this fleet', () => {
-    expect(Object.values(vmActions(aVm({ unowned: true })))).not.toContain(true)
+  it('offers only to adopt a VM that is not in this fleet', () => {
+    const { adopt, ...others } = vmActions(aVm({ unowned: true }))
+    expect(adopt).toBe(true)
+    expect(Object.values(others)).not.toContain(true)
+    expect(vmActions(aVm()).adopt).toBe(false)
+    expect(vmActions(aVm({ unowned: true, hostUnknown: true })).adopt).toBe(false)
   })
 
   it('offers start or stop by what is wanted, not by what is', () => {
@@ -169,20 +191,43 @@ describe('what can be asked of a VM', () => {
 })
 
 describe('what a VM takes of its host', () => {
-  it('is beside what it was given: CPU on average over its own', () => {
-    const metrics = { cpuBusyPermille: 1500, rssBytes: 1024n ** 3n, diskUsedBytes: 5n }
-    expect(vmUse(aVm({ vcpus: 2, memMb: 2048, diskGb: 1, metrics }))).toEqual({
+  const metrics = { cpuBusyPermille: 1500, rssBytes: 1024n ** 3n, diskUsedBytes: 5n }
+
+  it('is CPU on average over its own, disk of what it has, and the memory of its hypervisor for itself', () => {
+    expect(vmUse(aVm({ vcpus: 2, memMb: 96, diskGb: 1, metrics }))).toEqual({
       cpu: { used: 750, total: 1000 },
-      memory: { used: 1024 ** 3, total: 2 * 1024 ** 3 },
+      memoryBytes: 1024 ** 3,
       disk: { used: 5, total: 1024 ** 3 },
     })
   })
 
   it('is unknown, not zero, for what was not measured', () => {
-    expect(vmUse(aVm())).toEqual({ cpu: undefined, memory: undefined, disk: undefined })
+    expect(vmUse(aVm())).toEqual({ cpu: undefined, memoryBytes: undefined, disk: undefined })
     expect(vmUse(aVm({ vcpus: 0, metrics: { cpuBusyPermille: 5, rssBytes: 0n } }))).toMatchObject({
       cpu: undefined,
-      memory: { used: 0 },
+      memoryBytes: 0,
     })
+  })
+
+  it('is disk alone once it is off: what was last measured was of a process that is gone', () => {
+    const nothing = { cpu: undefined, memoryBytes: undefined, disk: { used: 5, total: 10 * 1024 ** 3 } }
+    expect(vmUse(aVm({ power: 'stopped', metrics }))).toEqual(nothing)
+    expect(vmUse(aVm({ power: 'paused', metrics })).memoryBytes).toBe(1024 ** 3)
+  })
+})
+
+describe('the image of a VM', () => {
+  it('is named as in the store, else by the file of its URL', () => {
+    expect(vmImage(aVm())).toBe('tiny')
+    const of = (imageUrl: string) => vmImage(aVm({ imageName: '', imageUrl }))
+    expect(of('https://images.example/a/debian-12.qcow2?x=1')).toBe('debian-12.qcow2')
+    expect(of('https://images.example/')).toBe('images.example')
+    expect(of('no url')).toBe('no url')
+  })
+
+  it('is gone from the store only when it was of the store', () => {
+    expect(vmImage(aVm({ imageName: '' }))).toBe('not in the store any more')
+    expect(vmImage(aVm({ imageName: '', unowned: true }))).toBe('not in this store')
+    expect(vmImage(aVm({ imageName: '', imageSha256: '' }))).toBe('not known')
   })
 })
