@@ -163,6 +163,43 @@ describe('fleet API over its socket', () => {
     expect(window.revisions).toEqual(window.revisions.map((_, index) => (window.revisions[0] ?? 0n) + BigInt(index)))
   })
 
+  it('a VM its host keeps for nobody is shown, adopted as it is, and of this fleet from then on', async () => {
+    const window = aWindow()
+    const [id, held] = ['b'.repeat(32), 'c'.repeat(32)]
+    const spec = { vmId: id, name: 'old', imageSha256: DIGEST, vcpus: 2, memMb: 256, diskGb: 3, powerState: 'running' }
+    const rows = [{ vmId: id, unowned: true, phase: 'ready', power: 'running', spec }]
+    const specJson = JSON.stringify({ ...spec, vmId: held, name: 'older' })
+    await poll(() => agent.attached === 1)
+    agent.report({ vms: rows, quarantined: [{ vmId: held, unowned: true, specJson }] })
+    await window.until(() => window.vms.has(id) && window.vms.has(held))
+    expect((await client.vms.getVm({ vm: 'old' })).vm).toMatchObject({
+      id,
+      unowned: true,
+      lifecycle: 'ready',
+      memMb: 256,
+    })
+    expect(window.vms.get(held)).toMatchObject({ name: 'older', unowned: true, lifecycle: 'stopped', power: 'stopped' })
+    for (const vm of ['old', id])
+      for (const call of [client.vms.stopVm, client.vms.deleteVm, client.vms.purgeVm, client.vms.undeleteVm])
+        expect(await faultOf(call({ vm }))).toMatchObject({ code: 'vm/unowned', params: { vm: 'old', host: 'rack' } })
+
+    await create({ name: 'old' })
+    expect(await faultOf(client.vms.adoptVm({ vm: id }))).toMatchObject({ code: 'vm/name-taken' })
+    const adopted = await client.vms.adoptVm({ vm: id, newName: 'mine' })
+    expect(adopted).toMatchObject({ adopted: true, vm: { id, name: 'mine', unowned: false, desiredPower: 'running' } })
+    expect(await client.vms.adoptVm({ vm: id })).toMatchObject({ adopted: false, vm: { id, name: 'mine' } })
+    expect((await client.vms.adoptVm({ vm: 'older' })).vm).toMatchObject({ id: held, desiredPower: 'stopped' })
+    expect((await faultOf(client.vms.adoptVm({ vm: 'nobody' }))).code).toBe('vm/not-found')
+    await poll(() => snapshotOf(id)?.powerState === 'running' && snapshotOf(held)?.powerState === 'stopped')
+    await window.until(() => window.vms.get(id)?.unowned === false)
+    await client.vms.stopVm({ vm: 'mine' })
+    await poll(() => snapshotOf(id)?.powerState === 'stopped')
+    expect((await client.audit.listAudit({ vm: id })).entries.map((entry) => entry.action)).toEqual([
+      'vm.stop',
+      'vm.adopt',
+    ])
+  })
+
   it('creates once however often it is asked', async () => {
     const vmId = 'b'.repeat(32)
     expect((await create({ name: 'web', vmId })).created).toBe(true)

@@ -43,6 +43,7 @@ export function consoleCommand(root: Command, run: Runner): void {
       const ref = reference('vm', name)
       const { vm } = await (await context.fleet()).vms.getVm({ vm: ref }, { signal: context.signal })
       if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+      if (vm.unowned) throw new Fault('vm/unowned', 'permanent', { vm: vm.name || vm.id, host: vm.hostName })
       if (context.json) await document(context, vm, options)
       else await show(context, vm.id, options)
     },

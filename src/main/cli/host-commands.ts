@@ -84,7 +84,9 @@ async function addHost(context: CommandContext, name: string, options: AddOption
   if ((options.local === true) === (options.ssh !== undefined))
     throw invalid('host add', '', 'give either --local or --ssh [USER@]HOST[:PORT]')
   const way =
-    options.ssh === undefined ? { case: 'local' as const, value: {} } : await sshWay(context, options.ssh, options)
+    options.ssh === undefined
+      ? { case: 'local' as const, value: { takeOver: options.takeOver ?? false } }
+      : await sshWay(context, options.ssh, options)
   const fleet = await context.fleet()
   const { task, host } = await fleet.hosts.addHost(
     { name, way, ifAbsent: options.ifAbsent ?? false },

@@ -3,8 +3,9 @@ import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext } from './context.ts'
 import { vmUse } from './metrics-words.ts'
+import { reasonLine } from './outcome.ts'
 import { sheet } from './table.ts'
-import { waitForState, waitState } from './wait-vm.ts'
+import { failure, waitForState, waitState } from './wait-vm.ts'
 
 export interface Waiting {
   wait?: boolean | string
@@ -50,7 +51,8 @@ const vmSheet = (v: Vm): string =>
     ['id', v.id],
     ['state', stateWord(v)],
     ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
-    ['detail', remark(v)],
+    ['detail', v.reason === '' ? remark(v) : reasonLine(failure(v))],
+    ['next', v.unowned ? `"eitri vm adopt ${v.name || v.id}" takes it into this fleet as it is` : ''],
     ['host', v.hostName],
     ['image', v.imageName],
     ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],

@@ -68,6 +68,7 @@ export function vmCommands(root: Command, run: Runner): void {
     return waited(context, fleet, answer.vm, options, answer.vm?.desiredPower === 'stopped' ? 'stopped' : 'ready')
   })
   purgeCommand(vm, run)
+  adoptCommand(vm, run)
 }
 
 type Act = (context: CommandContext, fleet: FleetClient, ref: string, options: any) => Promise<Vm | undefined>
@@ -131,6 +132,19 @@ function purgeCommand(parent: Command, run: Runner): void {
     if (options.wait && id[0]) await waitForState(fleet, id[0], 'gone', context.signal)
     if (context.json) await context.document({ id: id[0] ?? ref, purged: true })
     else await context.say(`VM ${name} purged.\n`)
+  })
+}
+
+function adoptCommand(parent: Command, run: Runner): void {
+  const adopt = parent
+    .command('adopt <name>')
+    .description('take a VM that its host keeps, and that is of no fleet, into this one as it is')
+    .option('--as <name>', 'under this name')
+  run(adopt, async (context, name: string, options: { as?: string }) => {
+    context.deadline()
+    const request = { vm: reference('vm', name), newName: options.as === undefined ? '' : reference('vm', options.as) }
+    const { vm } = await (await context.fleet()).vms.adoptVm(request, { signal: context.signal })
+    await answerVm(context, vm, name)
   })
 }
 

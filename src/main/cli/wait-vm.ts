@@ -14,7 +14,8 @@ export function waitState(text: string): WaitState {
 /** The VM a name means: a live one before deleted ones, which are looked at only when `deleted` says so. Undefined = none. */
 export function findVm(vms: Iterable<Vm>, ref: string, deleted: boolean): Vm | undefined {
   const named = [...vms].filter((vm) => vm.id === ref || vm.name === ref)
-  const live = named.find((vm) => vm.id === ref || !vm.deletedAt)
+  const lives = named.filter((vm) => vm.id === ref || !vm.deletedAt)
+  const live = lives.find((vm) => !vm.unowned) ?? lives[0]
   if (live || !deleted) return live
   if (named.length > 1)
     throw new Fault('vm/ambiguous', 'permanent', { vm: ref, ids: named.map((vm) => vm.id).join(', ') })
@@ -62,7 +63,8 @@ const isSettled = (vm: Vm): boolean =>
   vm.power !== undefined &&
   (vm.phase === 'creating' || !Object.values<string>(UNDER_WAY).includes(vm.detail))
 
-function failure(vm: Vm): Fault {
+/** Why a VM is in trouble, with its host's own sentence as `said`. */
+export function failure(vm: Vm): Fault {
   const known = FAULT_CODES.find((code): code is FaultCode => code === vm.reason)
   return new Fault(known ?? 'vm/create-failed', 'permanent', {
     vm: vm.name,

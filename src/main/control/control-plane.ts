@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
+import { faultLine } from '../../ipc/fault-text.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -20,6 +21,7 @@ import { tasksApi } from './api/tasks-api.ts'
 import { vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
+import type { ConsoleVms } from './consoles/viewer.ts'
 import { createFleetHosts } from './fleet-hosts.ts'
 import { ImageFiles } from './images/image-files.ts'
 import { buildTiny, TINY_STEPS, tinyPossible } from './images/tiny/build-tiny.ts'
@@ -30,6 +32,7 @@ import { openStores, type Stores } from './store/stores.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
+import { findUnowned, notOfThisFleet } from './vms/unowned-vms.ts'
 import { findVm } from './vms/vm-directory.ts'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -69,7 +72,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
   hosts.pushes.onChange((hostId) => feed.pushChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
-  const broker = createConsoleBroker({ vms: consoleVms(stores), sessions: registry, clock })
+  const broker = createConsoleBroker({ vms: consoleVms(stores, view), sessions: registry, clock })
   const console = consoleEndpoint(broker, log)
   const files = new ImageFiles(paths.images)
   const builder = tinyBuilder(ports)
@@ -141,11 +144,17 @@ const tinyBuilder = (ports: Ports): TinyBuilder => ({
   build: buildTiny,
 })
 
-const consoleVms = ({ vms, hosts }: Stores) => ({
+const consoleVms = ({ vms, hosts }: Stores, view: FleetView): ConsoleVms => ({
   findForConsole: (ref: string) => {
     const vm = findVm(vms, ref)
     const host = vm && hosts.find(vm.hostId)
     return vm && host && { id: vm.id, name: vm.name, hostId: vm.hostId, hostName: host.name }
+  },
+  whyNone(ref) {
+    const unowned = findUnowned(view.unowned(), ref)
+    if (!unowned) return `there is no VM ${ref}`
+    const { code, params } = notOfThisFleet(unowned, hosts.find(unowned.hostId))
+    return faultLine(code, params)
   },
 })
 

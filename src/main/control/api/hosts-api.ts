@@ -31,7 +31,7 @@ export interface SshInput {
 
 export interface AddHostInput {
   name: string
-  way: { kind: 'local' } | ({ kind: 'ssh' } & SshInput)
+  way: { kind: 'local'; takeOver: boolean } | ({ kind: 'ssh' } & SshInput)
 }
 
 export interface HostOnboarding {
@@ -125,7 +125,7 @@ function overrule({ registry, hosts }: HostsApiDeps, host: HostRow): void {
 }
 
 function wayOf({ way }: AddHostRequest): AddHostInput['way'] {
-  if (way.case === 'local') return { kind: 'local' }
+  if (way.case === 'local') return { kind: 'local', takeOver: way.value.takeOver }
   if (way.case === 'ssh') return { kind: 'ssh', ...sshInputOf(way.value) }
   throw new Fault('input/invalid', 'permanent', { field: 'way', problem: 'say local or ssh', value: '' })
 }

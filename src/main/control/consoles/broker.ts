@@ -28,7 +28,7 @@ export function createConsoleBroker(parts: {
         return undefined
       }
       const vm = parts.vms.findForConsole(frame.vm)
-      if (!vm) return refuse(`there is no VM ${frame.vm}`)
+      if (!vm) return refuse(parts.vms.whyNone(frame.vm))
       if (viewers.size >= MAX_VIEWERS) return refuse(`${vm.name} on ${vm.hostName}: ${MAX_VIEWERS} consoles are open`)
       const viewer = new ConsoleViewer({ ...parts, keyboards }, vm, frame, sink)
       viewers.add(viewer)

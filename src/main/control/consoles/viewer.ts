@@ -20,6 +20,8 @@ export interface ConsoleVm {
 export interface ConsoleVms {
   /** A live VM by name, any by id, deleted ones too. */
   findForConsole(nameOrId: string): ConsoleVm | undefined
+  /** Why it finds none. */
+  whyNone(nameOrId: string): string
 }
 
 export interface ConsoleSessions {

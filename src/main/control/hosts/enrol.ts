@@ -32,7 +32,8 @@ export interface SshWay {
 
 export interface AddHostInput {
   name: string
-  way: { kind: 'local' } | ({ kind: 'ssh' } & SshWay)
+  /** takeOver: also from another control plane, without asking. */
+  way: { kind: 'local'; takeOver?: boolean } | ({ kind: 'ssh' } & SshWay)
 }
 
 export interface OnboardingDeps {

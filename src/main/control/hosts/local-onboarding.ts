@@ -19,7 +19,11 @@ export const LOCAL_STEPS = ['Look at computer', 'Start agent', 'First report']
 const UNDO_TIMEOUT_MS = 15_000
 
 /** Makes this computer a host; the id of its row. Raises host/local-impossible, host/packages-missing and agent/*. */
-export async function addLocalHost(deps: OnboardingDeps, name: string, task: TaskContext): Promise<string> {
+export async function addLocalHost(
+  deps: OnboardingDeps,
+  { name, takeOver }: { name: string; takeOver: boolean },
+  task: TaskContext,
+): Promise<string> {
   task.plan(LOCAL_STEPS)
   const facts = { platform: deps.platform, arch: deps.arch, env: deps.env }
   const agentDeps: LocalAgentDeps = {
@@ -42,7 +46,7 @@ export async function addLocalHost(deps: OnboardingDeps, name: string, task: Tas
     link = opened
     const hello = await task.step('First report', (step) => {
       step.detail(place.socketPath)
-      return firstReport(deps, opened, { name, takeOver: false }, task)
+      return firstReport(deps, opened, { name, takeOver }, task)
     })
     task.signal.throwIfAborted()
     const runsAs = hello.facts?.runsAs ?? ''

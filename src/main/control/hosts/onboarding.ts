@@ -11,6 +11,7 @@ import { addSshHost } from './ssh-onboarding.ts'
 export async function addHost(deps: OnboardingDeps, input: AddHostInput, task: TaskContext): Promise<TaskOutcome> {
   const { name, way } = input
   if (deps.hosts.findByName(name)) throw new Fault('host/name-taken', 'conflict', { host: name })
-  if (way.kind === 'local') return { resultId: await addLocalHost(deps, name, task) }
+  if (way.kind === 'local')
+    return { resultId: await addLocalHost(deps, { name, takeOver: way.takeOver === true }, task) }
   return { resultId: await addSshHost(deps, { ...way, name }, task) }
 }

@@ -509,6 +509,15 @@ describe('the other nouns', () => {
     expect(fleet.calls).toContain('takeOverHost rack false')
   })
 
+  it.each([
+    ['--local', []],
+    ['--ssh', ['rack.example']],
+  ])('adds a host by %s that another control plane holds, when told so', async (way, where) => {
+    await eitri('host', 'add', 'rack', way, ...where, '--take-over')
+    await eitri('host', 'add', 'mine', way, ...where)
+    expect(fleet.added.map(({ way }) => way.value?.takeOver)).toEqual([true, false])
+  })
+
   it('says why a host could not be taken over', async () => {
     await eitri('host', 'add', 'rack', '--local')
     const fault = (id: string, code: string) => create(FaultSchema, { id, code, disposition: 'transient' })

@@ -24,6 +24,7 @@ function startBroker() {
         const vm = [...fleet.vms.values()].find((v) => v.id === key || v.name === key)
         return vm && { id: vm.id, name: vm.name, hostId: 'h', hostName: 'rack2' }
       },
+      whyNone: (key) => `there is no VM ${key}`,
     },
     sessions: { active: () => session, onSession: () => () => {} },
   })

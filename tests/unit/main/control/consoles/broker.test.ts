@@ -96,7 +96,10 @@ beforeEach(async () => {
   startSession('s1')
   broker = createConsoleBroker({
     clock: systemClock,
-    vms: { findForConsole: (key) => vms.find((vm) => vm.id === key || vm.name === key) },
+    vms: {
+      findForConsole: (key) => vms.find((vm) => vm.id === key || vm.name === key),
+      whyNone: (key) => `there is no VM ${key}`,
+    },
     sessions: {
       active: () => session,
       onSession: (_, listener) => {
@@ -117,7 +120,7 @@ describe('a console and the sessions of its host', () => {
     const registry = new Registry()
     const shared = createConsoleBroker({
       clock: systemClock,
-      vms: { findForConsole: () => VM },
+      vms: { findForConsole: () => VM, whyNone: () => '' },
       sessions: registry,
     })
     const window = new Window(shared)
