@@ -79,6 +79,7 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
   const measured = metrics ? { metrics } : {}
   if (!row) return create(VmRowSchema, { vmId, consoleEnd, ...measured })
   const { power, phase, progress, running, spec } = row
+  const shown = power === 'stopped' ? ofDisk(metrics) : measured
   const init: MessageInitShape<typeof VmRowSchema> = {
     vmId,
     ip: row.ip,
@@ -93,7 +94,7 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
     ...(phase === undefined ? {} : { phase }),
     ...(running ? { startedAt: timestampFromDate(running.startedAt) } : {}),
     ...(spec ? { spec } : {}),
-    ...measured,
+    ...shown,
   }
   if (progress) {
     const { step, steps, doneBytes, totalBytes } = progress
@@ -107,6 +108,10 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
   return create(VmRowSchema, init)
 }
 
+/** Of a VM that is off: the rest was measured of a process that has ended since. */
+const ofDisk = (metrics: VmMetrics | undefined) =>
+  metrics?.diskUsedBytes === undefined ? {} : { metrics: { diskUsedBytes: metrics.diskUsedBytes } }
+
 function quarantinedOf(
   vmId: string,
   { quarantined, hostPublicKey }: VmResult,
@@ -119,7 +124,7 @@ function quarantinedOf(
     unowned,
     hostPublicKey,
     detail,
-    ...(metrics ? { metrics } : {}),
+    ...ofDisk(metrics),
     ...(destroyAt === undefined ? {} : { destroyAt: timestampFromMs(Math.round(destroyAt / 1000) * 1000) }),
   })
 }

@@ -76,6 +76,22 @@ describe('a report', () => {
     })
   })
 
+  it('tells of a VM that is off only its disk: what was measured of its process before is of one that is gone', async () => {
+    const all = { rssBytes: 5n, pssBytes: 4n, cpuBusyPermille: 3, cpuTimeMs: 2n, diskUsedBytes: 7n }
+    await using rig = await Rig.open({
+      measured: {
+        host: () => undefined,
+        vm: () => create(VmMetricsSchema, all),
+        guestCidr: () => '',
+        uplink: () => '',
+      },
+    })
+    await rig.want(aVm({ powerState: 'stopped' }), aVm({ vmId: OTHER, name: 'db' }))
+    const told = (id: string) => rig.engine.report().vms.find((vm) => vm.vmId === id)?.metrics
+    expect(told(ID)).toEqual(create(VmMetricsSchema, { diskUsedBytes: 7n }))
+    expect(told(OTHER)).toEqual(create(VmMetricsSchema, all))
+  })
+
   it('is made from every VM with a record, whose processes are named for measuring while they run', async () => {
     await using rig = await Rig.open()
     const identity = { pid: 4711, startTime: '9', bootId: 'boot-1' }
