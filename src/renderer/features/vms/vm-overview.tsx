@@ -13,7 +13,7 @@ import { ProgressBar } from '../../ui/progress.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
 import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
-import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmTrouble } from './view-model.ts'
+import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmState, vmTrouble } from './view-model.ts'
 import { useRows } from './vm-use.tsx'
 
 export function VmOverview({ vm }: { vm: Vm }) {
@@ -23,7 +23,7 @@ export function VmOverview({ vm }: { vm: Vm }) {
       {vm.deletedAt && <Quarantine vm={vm} />}
       {vm.hostUnknown && <Unknown vm={vm} />}
       {vm.unowned && <Unowned vm={vm} />}
-      {trouble && <FaultNotice {...trouble} tone={vm.phase === 'failed' ? 'bad' : 'warn'} />}
+      {trouble && <FaultNotice {...trouble} tone={vmState(vm, Date.now()).tone === 'bad' ? 'bad' : 'warn'} />}
       {vm.lifecycle === 'creating' && (
         <Card title="Being created">
           <CreationProgress vm={vm} />
