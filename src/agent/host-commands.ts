@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '../ipc/base/clock.ts'
 import { silentLog } from '../ipc/base/log.ts'
@@ -7,8 +7,9 @@ import { doctorJson, doctorText } from './doctor/doctor-text.ts'
 import { exitCodeOf, type Finding, judge } from './doctor/judge.ts'
 import { lookAtHost } from './doctor/look.ts'
 import { probeAcceleration } from './facts/acceleration-probe.ts'
+import type { AgentPlace } from './install/choose-agent.ts'
 import { answer } from './install/commands.ts'
-import type { AgentPlaces } from './install/places.ts'
+import { findAgent } from './install/find-agent.ts'
 import { detach, run } from './os/exec.ts'
 import { hostProcesses, hypervisorFacts, makeBackend } from './platform.ts'
 import { agentLayout } from './records/layout.ts'
@@ -20,24 +21,35 @@ import { askStatus } from './status/agent-status.ts'
 /** Longest a command may look for, ms; the probe of what a guest runs on is most of it. */
 const LOOK_MS = 60_000
 
-interface LookFlags {
+export interface LookFlags {
   json?: boolean
-  stateDir: string
-  socket: string
+  stateDir?: string
+  socket?: string
 }
 
+export const STATE_DIR = ['--state-dir <dir>', 'of the agent; needed only where there are several'] as const
+export const SOCKET = ['--socket <path>', 'unix socket of the agent'] as const
+
+/** Where an agent was looked for in vain; '' = there is one. */
+export const lookedText = (looked: readonly AgentPlace[]): string =>
+  looked.length === 0 ? '' : `No agent was found in ${looked.map(({ stateDir }) => stateDir).join(', ')}.`
+
 /** Adds the commands that only look at this host; they need no running agent. */
-export function addHostCommands(program: Command, places: AgentPlaces): void {
+export function addHostCommands(program: Command): void {
   program
     .command('show-command <vm>')
     .description("print a VM's hypervisor command line, one argument a line, with what each option is for")
     .option('--json', 'one JSON document')
-    .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
-    .option('--socket <path>', 'unix socket of the agent', places.socket)
+    .option(...STATE_DIR)
+    .option(...SOCKET)
     .action((vm: string, flags: LookFlags) =>
       answer(
         flags,
-        () => showCommand(showDeps(resolve(flags.stateDir), resolve(flags.socket)), vm, AbortSignal.timeout(LOOK_MS)),
+        async () => {
+          const { stateDir, socket, looked } = await findAgent(flags)
+          if (looked.length > 0) process.stderr.write(`${lookedText(looked)}\n`)
+          return await showCommand(showDeps(stateDir, socket), vm, AbortSignal.timeout(LOOK_MS))
+        },
         showText,
         showJson,
       ),
@@ -47,15 +59,15 @@ export function addHostCommands(program: Command, places: AgentPlaces): void {
     .command('doctor')
     .description('name every part that is missing or broken here, and the command that mends it')
     .option('--json', 'one JSON document')
-    .option('--state-dir <dir>', 'where VMs, images and the identity are kept', places.stateDir)
-    .option('--socket <path>', 'unix socket of the agent', places.socket)
-    .action((flags: LookFlags) =>
-      answer(flags, () => examine(resolve(flags.stateDir), resolve(flags.socket)), doctorText, doctorJson),
-    )
+    .option(...STATE_DIR)
+    .option(...SOCKET)
+    .action((flags: LookFlags) => answer(flags, () => examine(flags), doctorText, doctorJson))
 }
 
-async function examine(stateDir: string, socket: string): Promise<Finding[]> {
-  const findings = judge(await lookAtHost(stateDir, socket))
+async function examine(flags: LookFlags): Promise<Finding[]> {
+  const { stateDir, socket, others, looked } = await findAgent(flags)
+  if (looked.length > 0) process.stderr.write(`${lookedText(looked)}\n`)
+  const findings = judge({ ...(await lookAtHost(stateDir, socket)), others })
   process.exitCode = exitCodeOf(findings)
   return findings
 }

@@ -7,8 +7,9 @@ import { asFault } from '../ipc/faults.ts'
 import { startAgent } from './agent.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { addServeFlags, capsOf, requireBridges, type ServeFlags } from './flags.ts'
-import { addHostCommands } from './host-commands.ts'
-import { addInstallCommands } from './install/commands.ts'
+import { addHostCommands, type LookFlags, lookedText, SOCKET, STATE_DIR } from './host-commands.ts'
+import { addInstallCommands, answer } from './install/commands.ts'
+import { findAgent } from './install/find-agent.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
 import { armFailpoints } from './os/arm-failpoints.ts'
 import { logOutput } from './os/log-output.ts'
@@ -43,13 +44,21 @@ program
   .command('status')
   .description('ask the running agent')
   .option('--json', 'one JSON document')
-  .option('--socket <path>', 'unix socket it listens on', places.socket)
-  .action(async ({ json, socket }: { json?: boolean; socket: string }) => {
-    const answer = await askStatus(socket)
-    const text = json ? JSON.stringify(statusJson(socket, answer)) : statusText(socket, answer)
-    process.stdout.write(`${text}\n`)
-    if (!answer.running) process.exitCode = EXIT_NOT_RUNNING
-  })
+  .option(...STATE_DIR)
+  .option(...SOCKET)
+  .action((flags: LookFlags) =>
+    answer(
+      flags,
+      async () => {
+        const { socket, looked } = await findAgent(flags)
+        const status = await askStatus(socket)
+        if (!status.running) process.exitCode = EXIT_NOT_RUNNING
+        return { socket, looked, status }
+      },
+      ({ socket, looked, status }) => [statusText(socket, status), lookedText(looked)].filter(Boolean).join('\n'),
+      ({ socket, status }) => statusJson(socket, status),
+    ),
+  )
 
 program
   .command('rpc')
@@ -61,7 +70,7 @@ program
   })
 
 addInstallCommands(program)
-addHostCommands(program, places)
+addHostCommands(program)
 
 async function serve(flags: ServeFlags): Promise<void> {
   keepHeapSmall()

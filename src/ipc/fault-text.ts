@@ -128,6 +128,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'VMs keep running; changes wait.',
       'It is started again by itself.',
     ),
+  'agent/several': (p) =>
+    t(`There are several agents here: ${v(p, 'agents')}.`, NOTHING, 'Say which with --state-dir.'),
   'agent/already-running': (p) =>
     t(
       p['dir']

@@ -29,6 +29,7 @@ export const FAULT_CODES = [
   'ssh/lost',
   'agent/missing',
   'agent/not-running',
+  'agent/several',
   'agent/already-running',
   'agent/identity-damaged',
   'agent/identity-newer',

@@ -24,7 +24,18 @@ const NO_POINT = new Set([
 /** All else of node:fs may change something, open() too. */
 const READS = new Set([
   ...['access', 'constants', 'createReadStream', 'existsSync', 'fstatSync', 'FSWatcher', 'lstat', 'lstatSync'],
-  ...['readdir', 'readdirSync', 'readFile', 'readFileSync', 'readlink', 'readlinkSync', 'realpath', 'stat', 'statfs'],
+  ...[
+    'readdir',
+    'readdirSync',
+    'readFile',
+    'readFileSync',
+    'readlink',
+    'readlinkSync',
+    'realpath',
+    'realpathSync',
+    'stat',
+    'statfs',
+  ],
   ...['statSync', 'watch'],
 ])
 

@@ -31,6 +31,8 @@ export interface DoctorLook {
   program: { version: string; node: string; command: string; flags: string }
   stateDir: { path: string; exists: boolean; problem: string; freeBytes: number | undefined }
   socket: { path: string; agent: AgentSeen | undefined; problem: string; denied: boolean }
+  /** Agents that run elsewhere on this machine. */
+  others: readonly { stateDir: string; socket: string; pid: number }[]
   /** Who holds the state directory. */
   lock: { pid: number; alive: boolean } | undefined
   /** Name and version of the hypervisor; '' = not installed. */
@@ -194,7 +196,7 @@ function acceleration(look: DoctorLook): Finding {
   )
 }
 
-function agent({ socket, service: by, program: { command, flags }, sudo, login }: DoctorLook): Finding {
+function agent({ socket, others, service: by, program: { command, flags }, sudo, login }: DoctorLook): Finding {
   const part = 'agent'
   if (socket.agent) return ok(part, `${socket.agent.version}, pid ${socket.agent.pid}, answers on ${socket.path}`)
   const breaks = 'VMs run on, but nothing here changes and no console opens.'
@@ -206,6 +208,11 @@ function agent({ socket, service: by, program: { command, flags }, sudo, login }
       'This user cannot steer it; who is in its group can.',
       `${sudo}usermod -aG eitri ${quoted(login)}`,
     )
+  const [other] = others
+  if (other) {
+    const mend = `${command} doctor --state-dir ${quoted(other.stateDir)}`
+    return bad('warning', part, `${socket.problem} ${runsElsewhere(other)}`, breaks, mend)
+  }
   const mend =
     by?.startedBy === 'systemd'
       ? `${sudo}systemctl restart eitri-agent`
@@ -216,6 +223,9 @@ function agent({ socket, service: by, program: { command, flags }, sudo, login }
           : `${command} start${flags}`
   return bad('warning', part, socket.problem, breaks, mend)
 }
+
+const runsElsewhere = ({ pid, stateDir }: DoctorLook['others'][number]): string =>
+  `Another runs, pid ${pid}, with --state-dir ${stateDir}.`
 
 function lock({ lock: holder, socket, stateDir: { path } }: DoctorLook): Finding {
   const part = 'lock'
@@ -252,9 +262,11 @@ function records({ records: { count, unreadable } }: DoctorLook): Finding {
   )
 }
 
-function service({ service: found, program: { command, flags }, login, sudo }: DoctorLook): Finding {
+function service({ service: found, socket, others, program: { command, flags }, login, sudo }: DoctorLook): Finding {
   const part = 'start after a reboot'
   const breaks = 'After a reboot of the host its VMs stay down until the app connects.'
+  const [other] = socket.agent ? [] : others
+  if (!found && other) return bad('warning', part, `not installed here. ${runsElsewhere(other)}`, breaks)
   if (!found)
     return bad('warning', part, 'the agent is not installed here', breaks, `${sudo}${command} install --start${flags}`)
   const { startedBy, enabled, lingers } = found

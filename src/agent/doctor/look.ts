@@ -24,7 +24,7 @@ import { type DoctorLook, quoted } from './judge.ts'
 const SFTP_PLACES = ['/usr/lib/openssh', '/usr/libexec/openssh', '/usr/lib/ssh', '/usr/libexec', '/usr/lib/misc']
 
 /** Looks at everything the judge asks about. Never raises for what is missing: that is what it looks for. */
-export async function lookAtHost(stateDir: string, socket: string): Promise<DoctorLook> {
+export async function lookAtHost(stateDir: string, socket: string): Promise<Omit<DoctorLook, 'others'>> {
   const { platform } = process
   const layout = agentLayout(stateDir)
   const login = currentLogin()

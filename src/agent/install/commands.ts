@@ -10,6 +10,9 @@ import { commandOf, runningProgram } from './self.ts'
 import { startDetached } from './start.ts'
 import { type UninstallFlags, uninstall } from './uninstall.ts'
 
+/** Several agents are here and none was named. */
+const EXIT_CHOOSE = 2
+
 interface Json {
   json?: boolean
 }
@@ -90,7 +93,7 @@ export async function answer<T>(
     const message = params['message'] ?? faultLine(fault.code, params)
     process.stderr.write(`eitri-agent: ${faultLine(fault.code, { host: 'this host', ...params })}\n`)
     if (json) process.stdout.write(`${JSON.stringify({ error: { code: fault.code, message, params } })}\n`)
-    process.exitCode = 1
+    process.exitCode = fault.code === 'agent/several' ? EXIT_CHOOSE : 1
   }
 }
 

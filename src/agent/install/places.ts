@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
@@ -47,6 +48,23 @@ export function agentPlaces(login: Login, options: PlaceOptions = {}): AgentPlac
     link: root ? join(prefix, '/usr/local/bin/eitri-agent') : join(local, 'bin', 'eitri-agent'),
     stateDir: state,
     socket: socket ?? (shared ? join(prefix, '/run/eitri/agent.sock') : join(state, 'run', 'agent.sock')),
+  }
+}
+
+/** Where a control plane with the usual data folder has its own agent; it decides, this only finds it again. */
+export function appPlace({ home }: Login, env: Readonly<Record<string, string | undefined>>) {
+  const data = real(join(env['XDG_DATA_HOME'] || join(home, '.local', 'share'), 'eitri'))
+  const id = createHash('sha256').update(data).digest('hex').slice(0, 8)
+  const runtime = env['XDG_RUNTIME_DIR']
+  const socket = runtime ? join(runtime, 'eitri', `${id}-agent.sock`) : join(data, 'run', 'agent.sock')
+  return { stateDir: join(data, 'agent'), socket }
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
   }
 }
 

@@ -42,8 +42,9 @@ if has node; then say node "$(node --version 2>/dev/null)"; fi
 filled() { [ -d "$1" ] && { [ ! -r "$1" ] || [ -n "$(ls -A "$1")" ]; }; }
 filled /var/lib/eitri && say root_state yes
 filled "$HOME/.local/state/eitri" && say user_state yes
+[ "$(id -u)" = 0 ] && s=/run/eitri/agent.sock || s=$HOME/.local/state/eitri/run/agent.sock
 for p in /usr/local/bin/eitri-agent "$HOME/.local/bin/eitri-agent"; do
-  [ -x "$p" ] && { say agent "$p"; say agent_status "$("$p" status --json 2>/dev/null | tr -d '\\n')"; break; }
+  [ -x "$p" ] && { say agent "$p"; say agent_status "$("$p" status --json --socket "$s" 2>/dev/null | tr -d '\\n')"; break; }
 done
 true
 `

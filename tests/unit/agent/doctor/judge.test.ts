@@ -18,6 +18,7 @@ const aLook = (change: Partial<DoctorLook> = {}): DoctorLook => ({
     problem: '',
     denied: false,
   },
+  others: [],
   lock: { pid: 7, alive: true },
   hypervisor: { name: 'qemu-system-x86_64', version: 'QEMU emulator version 9.0' },
   imageTool: 'qemu-img version 9.0',
@@ -209,6 +210,18 @@ describe('the doctor', () => {
       stateDir: { ...stateDir, exists: false },
     })
     expect(judge(fresh).filter(({ state }) => state !== 'ok')).toEqual([])
+  })
+
+  it('names an agent that runs elsewhere, and never has a second one started beside it', () => {
+    const others = [{ stateDir: '/root/app agent', socket: '/run/a.sock', pid: 99 }]
+    const findings = judge(aLook({ socket, others, service: undefined, lock: undefined }))
+    const of = (part: string) => findings.find((finding) => finding.part === part)
+    expect(of('agent')).toMatchObject({
+      detail: 'No agent listens. Another runs, pid 99, with --state-dir /root/app agent.',
+      mend: "/usr/local/bin/eitri-agent doctor --state-dir '/root/app agent'",
+    })
+    expect(of('start after a reboot')).toMatchObject({ detail: expect.stringContaining('pid 99'), mend: '' })
+    expect(findings.filter(({ mend }) => / (start|install)\b/.test(mend))).toEqual([])
   })
 
   it('asks nothing of Linux on a Mac', () => {
