@@ -124,7 +124,11 @@ export class QemuBackend implements Backend {
 
   async running(vm: VmLayout): Promise<RunningVm | undefined> {
     const process = await this.#find(vm)
-    if (!process) return undefined
+    if (!process) {
+      // It may have ended by itself: the viewers of its console are told.
+      this.#deps.serial.stop(vm.id)
+      return undefined
+    }
     const monitor = this.#monitor(vm, process)
     void monitor.look(async () => (await freeBytes(vm.dir)) >= CONTINUE_FREE_BYTES)
     this.#pump(vm)

@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { noSerialPump } from '../../../../../src/agent/backends/backend.ts'
 import { guestUuid } from '../../../../../src/agent/backends/guest-uuid.ts'
 import { qemuOptions } from '../../../../../src/agent/backends/qemu/argv.ts'
 import { failureReasonOf } from '../../../../../src/agent/backends/qemu/failure-reason.ts'
+import { QemuBackend } from '../../../../../src/agent/backends/qemu/qemu-backend.ts'
 import { diskArgv } from '../../../../../src/agent/backends/qemu/qemu-disk.ts'
 import { QemuMachines, resolveMachine } from '../../../../../src/agent/backends/qemu/qemu-machines.ts'
 import { findProcess, noteProcess } from '../../../../../src/agent/backends/vmm-process.ts'
@@ -12,6 +14,8 @@ import { macOf } from '../../../../../src/agent/network/mac.ts'
 import type { Run } from '../../../../../src/agent/os/exec.ts'
 import type { Processes, ProcessIdentity } from '../../../../../src/agent/os/process.ts'
 import { agentLayout } from '../../../../../src/agent/records/layout.ts'
+import { systemClock } from '../../../../../src/ipc/base/clock.ts'
+import { silentLog } from '../../../../../src/ipc/base/log.ts'
 
 const ID = '0123456789abcdef0123456789abcdef'
 const files = {
@@ -226,6 +230,23 @@ describe('finding a QEMU again', () => {
   it('takes the noted process when exactly that one runs', async () => {
     await note()
     expect(await findProcess(vm(dir), host(), Date.now)).toMatchObject({ identity, startedAt: new Date(5) })
+  })
+
+  it('lets go of the console of a VM that ended by itself, so that its viewers are told', async () => {
+    const stopped: string[] = []
+    const backend = new QemuBackend({
+      run: () => Promise.reject(new Error('not asked')),
+      detach: () => Promise.reject(new Error('not asked')),
+      processes: host({ alive: () => false, identify: () => undefined, cwd: () => undefined }),
+      clock: systemClock,
+      log: silentLog,
+      serial: { ...noSerialPump, stop: (id) => stopped.push(id) },
+      acceleration: async () => 'tcg',
+    })
+    await note()
+    expect(await backend.running(vm(dir))).toBeUndefined()
+    expect(stopped).toEqual([ID])
+    await backend.close()
   })
 
   it('T53: never takes another process with its pid, nor one of an earlier boot', async () => {
