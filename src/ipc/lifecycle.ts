@@ -8,7 +8,7 @@ export const LIFECYCLES = ['creating', 'ready', 'stopped', 'suspended', 'failed'
 export type Lifecycle = (typeof LIFECYCLES)[number]
 
 /** A host's detail of a VM whose power is just being changed: what is seen of it will not last. */
-export const UNDER_WAY = { booting: 'booting', stopping: 'stopping' } as const
+export const UNDER_WAY = { booting: 'booting', stopping: 'stopping', returning: 'coming back from quarantine' } as const
 
 /** What `--wait` may name: every lifecycle, and `gone` for a VM that is destroyed. */
 export const WAIT_STATES = [...LIFECYCLES, 'gone'] as const

@@ -52,6 +52,8 @@ export class FakeFleetServer {
   onTakeOver: (host: Host) => Host = (host) => create(HostSchema, { id: host.id, name: host.name, link: 'connected' })
   /** What a started task looks like; undefined = it is done at once. */
   task: MessageInitShape<typeof TaskSchema> = { state: 'done' }
+  /** What a VM is once it was asked to start. */
+  onStart: Partial<Vm> = { lifecycle: 'ready' }
   onAnswer: (answer: AnswerTaskRequest) => void = () => {}
   readonly server: http.Server
   readonly #dir: string
@@ -186,7 +188,7 @@ export class FakeFleetServer {
         this.created.push(request)
         return { vm: this.vm({ name: request.name, lifecycle: 'creating' }), created: true }
       },
-      startVm: ({ vm }) => this.#change('start', vm, { lifecycle: 'ready' }),
+      startVm: ({ vm }) => this.#change('start', vm, this.onStart),
       stopVm: ({ vm, force }) => this.#change(force ? 'forceStop' : 'stop', vm, { lifecycle: 'stopped' }),
       restartVm: ({ vm }) => this.#change('restart', vm, {}),
       deleteVm: ({ vm }) => this.#change('delete', vm, { lifecycle: 'deleting', deletedAt: timestampNow() }),

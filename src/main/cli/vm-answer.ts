@@ -20,7 +20,7 @@ export async function waited(
   otherwise: 'ready' | 'stopped' | 'gone',
 ): Promise<Vm | undefined> {
   if (!vm || !wait) return vm
-  return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal)
+  return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal, true)
 }
 
 /** Prints the VM; one that is gone is said to be gone. */

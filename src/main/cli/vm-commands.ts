@@ -56,7 +56,7 @@ export function vmCommands(root: Command, run: Runner): void {
       const { vm } = await fleet.vms.deleteVm({ vm: ref }, { signal: context.signal })
       if (!vm || !options.wait || options.wait === true) {
         const confirmed = (v: Vm | undefined) => v === undefined || v.quarantineEndsAt !== undefined
-        return vm && options.wait ? waitForVm(fleet, vm.id, confirmed, context.signal, true) : vm
+        return vm && options.wait ? waitForVm(fleet, vm.id, { met: confirmed, deleted: true }, context.signal) : vm
       }
       return waited(context, fleet, vm, options, 'gone')
     },
@@ -109,7 +109,7 @@ function restartCommand(parent: Command, run: Runner): void {
       const again = (v: Vm | undefined) =>
         v?.startedAt !== undefined &&
         (before === undefined || v.startedAt.seconds !== before.seconds || v.startedAt.nanos !== before.nanos)
-      await waitForVm(fleet, vm.id, again, signal)
+      await waitForVm(fleet, vm.id, { met: again }, signal)
       return waited(context, fleet, vm, options, 'ready')
     },
   )

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
+import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { KiB } from '../../ipc/units.ts'
 import { ConsoleClient } from './console-client.ts'
 import type { CommandContext, Runner } from './context.ts'
@@ -44,7 +45,8 @@ async function waitVm(context: CommandContext, name: string, options: WaitOption
   const { signal } = context
   let vm = state === undefined ? undefined : await waitForState(fleet, ref, state, signal)
   if (text !== undefined) await waitForText(context, vm?.id ?? ref, text, options.from ?? 0n)
-  if (options.address) vm = await waitForVm(fleet, vm?.id ?? ref, (v) => v !== undefined && addressOf(v) !== '', signal)
+  const met = (v: Vm | undefined) => v !== undefined && addressOf(v) !== ''
+  if (options.address) vm = await waitForVm(fleet, vm?.id ?? ref, { met }, signal)
   else if (text !== undefined) vm = (await fleet.vms.getVm({ vm: vm?.id ?? ref }, { signal })).vm
   if (options.address && vm && !context.json) await context.say(`${addressOf(vm)}\n`)
   else await answerVm(context, vm, ref)

@@ -1,7 +1,9 @@
 import { FAULT_CODES, Fault, type FaultCode } from '../../ipc/faults.ts'
+import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { UNDER_WAY, WAIT_STATES, type WaitState } from '../../ipc/lifecycle.ts'
 import type { FleetClient } from '../fleet-client.ts'
+import { HostWord } from './host-word.ts'
 import { invalid } from './outcome.ts'
 import { watchFleet } from './watch-fleet.ts'
 
@@ -22,39 +24,62 @@ export function findVm(vms: Iterable<Vm>, ref: string, deleted: boolean): Vm | u
   return named[0]
 }
 
-/** Waits until `met` says so of the VM; undefined once it does not exist (any more). The signal is the deadline. */
+/** What is waited for: `met` may raise why it will not come. */
+export interface Wanted {
+  met(vm: Vm | undefined, host: Host | undefined): boolean
+  /** Deleted VMs are meant too. */
+  deleted?: boolean
+}
+
+/**
+ * Waits until `met` says so of the VM; undefined once it does not exist (any more). Raises at once why its host cannot
+ * be heard. The signal is the deadline.
+ */
 export async function waitForVm(
   fleet: FleetClient,
   ref: string,
-  met: (vm: Vm | undefined) => boolean,
+  { met, deleted = false }: Wanted,
   signal: AbortSignal,
-  deleted = false,
+  word = new HostWord(false),
 ): Promise<Vm | undefined> {
   let id: string | undefined
-  for await (const { vms } of watchFleet(fleet, signal)) {
-    const vm = id === undefined ? findVm(vms.values(), ref, deleted) : vms.get(id)
-    id ??= vm?.id
-    if (met(vm)) return vm
-    if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+  try {
+    for await (const { vms, hosts } of watchFleet(fleet, AbortSignal.any([signal, word.believed.signal]))) {
+      const vm = id === undefined ? findVm(vms.values(), ref, deleted) : vms.get(id)
+      const host = vm && hosts.get(vm.hostId)
+      id ??= vm?.id
+      if (met(vm, host)) return vm
+      if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: ref })
+      const silence = word.silence(host)
+      if (silence) throw silence
+    }
+    throw signal.reason
+  } catch (error) {
+    throw word.believed.signal.aborted ? word.believed.signal.reason : error
+  } finally {
+    word.end()
   }
-  throw signal.reason
 }
 
-/** Waits for a lifecycle word; a VM that failed on the way raises its reason. */
+/** Waits for a lifecycle word; a VM that failed on the way raises its reason. `asked` = it was asked to change just before. */
 export async function waitForState(
   fleet: FleetClient,
   ref: string,
   state: WaitState,
   signal: AbortSignal,
+  asked = false,
 ): Promise<Vm | undefined> {
   const deleted = state === 'gone' || state === 'deleting'
-  const met = (vm: Vm | undefined) => {
+  const word = new HostWord(asked)
+  const met = (vm: Vm | undefined, host: Host | undefined) => {
     if (!vm) return state === 'gone'
-    if (vm.lifecycle === state && (state === 'deleting' || isSettled(vm))) return true
-    if (vm.lifecycle === 'failed' && !deleted) throw failure(vm)
+    const isAnswer = word.isAnswer(host)
+    const isFailure = word.isFailure(vm, host, failure)
+    if (vm.lifecycle === state && (state === 'deleting' || (isAnswer && isSettled(vm)))) return true
+    if (isFailure && !deleted) throw failure(vm)
     return false
   }
-  return waitForVm(fleet, ref, met, signal, deleted)
+  return waitForVm(fleet, ref, { met, deleted }, signal, word)
 }
 
 /** Seen by its host, and not on its way: a stop or start asked for while another is under way is done after it. */

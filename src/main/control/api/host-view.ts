@@ -65,6 +65,7 @@ export function hostView(
     runsAs: facts?.runsAs || row.agent.runsAs,
     startedBy: facts?.startedBy || row.agent.startedBy,
     epoch: row.epoch,
+    ...(report ? { reportedEpoch: report.lastSeenEpoch } : {}),
     vms: allocation.vms,
     bootId: report?.bootId || hello?.bootId || '',
     hostNetworks: hello?.hostNetworks ?? [],

@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { faultText, printable } from '../../../ipc/fault-text.ts'
 import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { lifecycleOf } from '../../../ipc/lifecycle.ts'
+import { lifecycleOf, UNDER_WAY } from '../../../ipc/lifecycle.ts'
 import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
@@ -29,7 +29,9 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
   const deleted = row.deletedAt !== null
   const failed = row.status === 'failed'
   const lastPhase = seen?.phase ?? (row.status || undefined)
+  const returning = quarantined !== undefined && !deleted
   const destroyAt = deleted ? quarantined?.destroyAt : undefined
+  const power = quarantined ? 'stopped' : seen?.power
   const toldOf = seen !== undefined || quarantined !== undefined
   const asOf = live.report ? toldOf && live.reportedAt : host.lastSeenAt
   return create(VmSchema, {
@@ -45,9 +47,13 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     memMb: row.memMb,
     diskGb: row.diskGb,
     desiredPower: row.powerState,
-    lifecycle: lifecycleOf({ deleted, phase: lastPhase, power: seen?.power, desiredPower: row.powerState }),
+    lifecycle: lifecycleOf({ deleted, phase: lastPhase, power, desiredPower: row.powerState }),
     reason: seen ? seen.reason : failed ? row.lastReason : '',
-    detail: seen ? seen.detail : (quarantined?.detail ?? (failed ? row.lastError : '')),
+    detail: returning
+      ? UNDER_WAY.returning
+      : seen
+        ? seen.detail
+        : (quarantined?.detail ?? (failed ? row.lastError : '')),
     ip: seen?.ip || row.assignedIp,
     networkIp: seen?.networkIp || row.networkIp,
     network: row.network,

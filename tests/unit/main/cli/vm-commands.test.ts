@@ -1,6 +1,10 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FaultSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/fault_pb.js'
+import { type Host, HostSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { runCli } from '../../../../src/main/cli/cli.ts'
-import { FakeFleetServer } from '../../../support/fake-fleet-server.ts'
+import { FakeFleetServer, idOf } from '../../../support/fake-fleet-server.ts'
 import { FakeTerminal } from '../../../support/fake-terminal.ts'
 
 let fleet: FakeFleetServer
@@ -9,16 +13,23 @@ beforeEach(async () => {
 })
 afterEach(() => fleet.stop())
 
-async function eitri(...argv: string[]) {
+function start(...argv: string[]) {
   const io = new FakeTerminal()
   io.stdin.end()
-  const code = await runCli(argv, {
+  const code = runCli(argv, {
     io,
     now: () => 0,
     apiSocket: () => fleet.socketPath,
     embed: async () => ({ async stop() {} }),
     async serve() {},
   })
+  return { io, code }
+}
+
+async function eitri(...argv: string[]) {
+  const run = start(...argv)
+  const { io } = run
+  const code = await run.code
   return { code, out: io.out, err: io.err, json: () => JSON.parse(io.out) as any }
 }
 
@@ -58,5 +69,70 @@ describe('a VM in trouble', () => {
     const [line] = (await eitri('vm', 'show', 'web-1')).out.match(/^detail: .*$/m) ?? []
     expect(line).toContain(`${detail} `)
     expect(line).toMatch(/Look at its console/)
+  })
+})
+
+describe('waiting for what a host says', () => {
+  const HOST_ID = idOf(900)
+  const asOf = (seconds: number) => timestampFromDate(new Date(seconds * 1000))
+  function aHost(init: Partial<Omit<Host, '$typeName'>> = {}) {
+    fleet.hosts.set(HOST_ID, create(HostSchema, { id: HOST_ID, name: 'rack', link: 'connected', epoch: 7n, ...init }))
+    fleet.push()
+  }
+  const fault = (code: string, params: Record<string, string> = {}) =>
+    create(FaultSchema, { id: 'x', code, disposition: 'transient', params })
+
+  it('takes no report for an answer that was made before its host knew what was asked', async () => {
+    aHost({ reportedEpoch: 6n })
+    const vm = fleet.vm({ name: 'web', hostId: HOST_ID, lifecycle: 'ready' })
+    const { code } = start('vm', 'undelete', vm.id, '--wait')
+    await expect.poll(() => fleet.watchers).toBe(1)
+    fleet.vm({ ...vm, detail: 'as before' })
+    aHost({ reportedEpoch: 7n, epoch: 8n })
+    expect(await code).toBe(0)
+    expect((await eitri('vm', 'wait', 'web', '--state', 'ready', '--timeout', '100ms')).code).toBe(4)
+  })
+
+  it('is not over while a VM comes back from quarantine', async () => {
+    const vm = fleet.vm({ name: 'web', lifecycle: 'stopped', detail: 'coming back from quarantine' })
+    const { code } = start('vm', 'undelete', vm.id, '--wait', 'stopped')
+    fleet.vm({ ...vm, deletedAt: asOf(1) })
+    await expect.poll(() => fleet.watchers).toBe(1)
+    fleet.vm({ ...vm, detail: '' })
+    expect(await code).toBe(0)
+  })
+
+  it('takes the failure a VM was started out of for none of this start', async () => {
+    aHost({ reportedEpoch: 7n })
+    const vm = fleet.vm({ name: 'web', hostId: HOST_ID })
+    fleet.onStart = { lifecycle: 'failed', reason: 'vm/crash-loop', detail: 'web ended.' }
+    const { code, io } = start('vm', 'start', vm.id, '--wait')
+    await expect.poll(() => fleet.watchers).toBe(1)
+    fleet.vm({ ...vm, vcpus: 7 })
+    expect([await code, io.err]).toEqual([0, ''])
+  })
+
+  it.each([
+    ['held_by_other', fault('agent/foreign-controller', { controller: 'lap' }), /^rack is held by .*lap/],
+    ['unreachable', fault('host/unreachable', { address: 'rack.example:22' }), /^No answer from rack\.example:22/],
+  ])('ends at once where its host is %s, with the reason', async (link, linkFault, said) => {
+    aHost({ link, linkFault })
+    fleet.vm({ name: 'web', hostId: HOST_ID, hostUnknown: true })
+    for (const command of [['start'], ['stop'], ['wait', '--state', 'ready'], ['wait', '--address']])
+      expect(
+        await eitri('vm', command[0]!, 'web', ...command.slice(1), ...(command.length > 1 ? [] : ['--wait'])),
+      ).toMatchObject({ code: 1, err: expect.stringMatching(said) })
+  })
+
+  it('outlasts a link that breaks meanwhile, but for one that a person has to mend', async () => {
+    aHost({ reportedEpoch: 7n })
+    const vm = fleet.vm({ name: 'web', hostId: HOST_ID, lifecycle: 'creating' })
+    const { code, io } = start('vm', 'wait', 'web', '--state', 'ready')
+    await expect.poll(() => fleet.watchers).toBe(1)
+    aHost({ link: 'unreachable', linkFault: fault('ssh/lost') })
+    fleet.vm({ ...vm, hostUnknown: true })
+    expect(io.err).toBe('')
+    aHost({ link: 'held_by_other', linkFault: fault('agent/foreign-controller') })
+    expect(await code).toBe(1)
   })
 })

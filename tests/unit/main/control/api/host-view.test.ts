@@ -44,6 +44,11 @@ describe('host view', () => {
     expect(seen).toMatchObject({ link: 'connected', carrier: 'streamlocal', agentVersion: '1.0.0' })
   })
 
+  it('says with which epoch its last report was made', () => {
+    expect(view(row(), connected({ lastSeenEpoch: 6n }))).toMatchObject({ epoch: 7n, reportedEpoch: 6n })
+    expect(view(row(), connected()).reportedEpoch).toBeUndefined()
+  })
+
   it('the age of the last report is reckoned here, by a clock that does not jump', () => {
     expect(view(row(), connected({}, 2500)).lastSeenAgeMs).toBe(2500n)
   })

@@ -47,6 +47,12 @@ const view = (vm: VmRow, live: HostLive, push?: PushState) =>
   vmView(vm, { host, live, imageName: 'tiny', monotonicNow: NOW, ...(push ? { push } : {}) })
 
 describe('VM view', () => {
+  it('says of a VM that was brought back and is still in quarantine there that it is stopped and on its way', () => {
+    const vm = row({ status: 'ready' })
+    const seen = view(vm, answering({ quarantined: [{ vmId: vm.id }] }))
+    expect(seen).toMatchObject({ lifecycle: 'stopped', power: 'stopped', detail: 'coming back from quarantine' })
+  })
+
   it('merges what should be with what the host said', () => {
     const vm = row()
     const seen = view(vm, answering({ vms: [{ vmId: vm.id, phase: 'ready', power: 'running', ip: '10.0.0.9' }] }))

@@ -229,6 +229,13 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
    * @generated from field: optional eitri.fleet.v1.NewerData newer_data = 37;
    */
   newerData?: NewerData | undefined;
+
+  /**
+   * The epoch its last report was made with. Below `epoch` = it does not know of the newest change yet. Absent = no report.
+   *
+   * @generated from field: optional uint64 reported_epoch = 38;
+   */
+  reportedEpoch?: bigint | undefined;
 };
 
 /**
