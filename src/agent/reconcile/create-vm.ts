@@ -205,11 +205,14 @@ async function failCreate(deps: PassDeps, record: VmRecord, why: unknown, signal
       : record.createAttempts
   deps.log.warn('vm.create-failed', { vm: record.spec.vmId, attempts: createAttempts, error: messageOf(error) })
   const lastError = fault.disposition === 'cancelled' ? '' : sentence(fault, record.spec.name)
-  const failed = { ...record, createAttempts, lastError, lastReason: lastError === '' ? '' : fault.code }
+  const isSpent = createAttempts >= MAX_CREATE_ATTEMPTS
+  // Its words promise another try, which there is not.
+  const code = isSpent && fault.code === 'vm/start-failed' ? 'vm/create-failed' : fault.code
+  const failed = { ...record, createAttempts, lastError, lastReason: lastError === '' ? '' : code }
   await deps.records.save(failed)
   return rowResult(failed, {
     power: 'stopped',
-    phase: createAttempts >= MAX_CREATE_ATTEMPTS ? 'failed' : 'creating',
+    phase: isSpent ? 'failed' : 'creating',
     detail: failed.lastError,
     reason: failed.lastReason,
   })

@@ -114,6 +114,20 @@ describe('creating a VM', () => {
     expect(rig.brief()).toBe('running/ready/')
   })
 
+  it('a guest that does not start is no promise of another try once none is left', async () => {
+    await using rig = await Rig.open()
+    const why = () => new Fault('vm/start-failed', 'transient', { detail: 'QEMU ended at once' })
+    rig.backend.fail('boot', why())
+    await rig.want(aVm())
+    expect(rig.row()).toMatchObject({ phase: 'creating', reason: 'vm/start-failed' })
+    for (let tries = 0; tries < 20 && rig.row()?.phase === 'creating'; tries++) {
+      rig.backend.fail('boot', why())
+      await rig.tick()
+    }
+    expect(rig.row()).toMatchObject({ phase: 'failed', reason: 'vm/create-failed' })
+    expect(rig.row()?.detail).toContain('QEMU ended at once')
+  })
+
   it('a guest left running by a create that was never proven is ended before its disk is replaced', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
