@@ -87,6 +87,8 @@ export interface DetachOptions {
   logFile: string
   /** What an earlier program said in it stays; absent = it is truncated first. */
   keepLog?: boolean
+  /** Called at its end, while this agent still runs; exactly one of them is null. */
+  onEnd?: (code: number | null, signal: NodeJS.Signals | null) => void
 }
 
 /** Starts a program that outlives the agent, in its own session; resolves with its pid once it runs. */
@@ -102,7 +104,7 @@ export const detach: Detach = (point, command, args, options) => around(point, (
 const detachNow = (
   command: string,
   args: readonly string[],
-  { cwd, logFile, keepLog = false }: DetachOptions,
+  { cwd, logFile, keepLog = false, onEnd }: DetachOptions,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
     const fd = openSync(logFile, 'a', 0o600)
@@ -116,6 +118,7 @@ const detachNow = (
       })
       child.once('error', reject)
       child.once('spawn', () => resolve(child.pid!))
+      if (onEnd) child.once('exit', onEnd)
       child.unref()
     } finally {
       closeSync(fd)

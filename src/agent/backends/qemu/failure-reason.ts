@@ -16,6 +16,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
 /** Characters kept of a line; QEMU repeats the whole option first, so its end says why. */
 const LINE_LIMIT = 240
 
+/** How the process ended; '' = by itself and without complaint. */
+export const endWords = (code: number | null, signal: NodeJS.Signals | null): string =>
+  signal ? `QEMU was killed by ${signal}` : code ? `QEMU exited with code ${code}` : ''
+
 /**
  * The last complaint in what QEMU printed: one that is understood before one that is not, without QEMU's own name and
  * without control characters. Empty = it printed none.

@@ -25,7 +25,7 @@ import type {
 import { isGone, killProcess } from '../end-process.ts'
 import { findProcess, forgetProcess, noteProcess, noteStart, type VmmProcess } from '../vmm-process.ts'
 import { qemuOptions } from './argv.ts'
-import { failureReasonOf } from './failure-reason.ts'
+import { endWords, failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
 import { type Ending, isClean } from './qemu-ending.ts'
 import { missingProgram, QEMU, QemuMachines } from './qemu-machines.ts'
@@ -74,6 +74,8 @@ export class QemuBackend implements Backend {
   }
   readonly #deps: QemuDeps
   readonly #monitors = new Map<string, QemuMonitor>()
+  /** How processes that this very agent started ended, in words. */
+  readonly #ends = new Map<string, { words: string }>()
   readonly #listeners = new Set<(vmId: string) => void>()
   readonly #machines: QemuMachines
   #hasImageTool = false
@@ -140,7 +142,7 @@ export class QemuBackend implements Backend {
     const ending = await this.#ending(vm)
     if (ending && ending.reason !== 'host-error') return ending.words
     const log = failureReasonOf((await readTail(vm.hypervisorLog, LOG_TAIL_BYTES)).toString('utf8'))
-    return log || (ending?.words ?? '')
+    return log || ending?.words || (this.#ends.get(vm.id)?.words ?? '')
   }
 
   endedCleanly(vm: VmLayout): boolean {
@@ -214,7 +216,15 @@ export class QemuBackend implements Backend {
     await forgetProcess(vm)
     this.#forgetMonitor(vm.id)
     await noteStart(vm, this.#deps.processes, `guest=${vm.id}`)
-    const place = { cwd: vm.dir, logFile: vm.hypervisorLog }
+    const end = { words: '' }
+    this.#ends.set(vm.id, end)
+    const place = {
+      cwd: vm.dir,
+      logFile: vm.hypervisorLog,
+      onEnd: (code: number | null, signal: NodeJS.Signals | null) => {
+        end.words = endWords(code, signal)
+      },
+    }
     const pid = await this.#deps.detach('vmm.spawn', QEMU, argv, place).catch((error) => {
       throw isAbsent(error) ? missingProgram(QEMU, error) : error
     })
@@ -296,6 +306,7 @@ export class QemuBackend implements Backend {
   }
 
   async #letGo(vm: VmLayout): Promise<void> {
+    this.#ends.delete(vm.id)
     this.#forgetMonitor(vm.id)
     this.#deps.serial.stop(vm.id)
     await forgetProcess(vm)

@@ -85,6 +85,16 @@ describe('programs', () => {
     })
   })
 
+  it.each<[string, number | null, string | null]>([
+    ['exit 3', 3, null],
+    ['kill -9 $$', null, 'SIGKILL'],
+  ])('a detached one that ends while the agent runs says how: %s', async (script, code, signal) => {
+    const { promise, resolve } = Promise.withResolvers<unknown[]>()
+    const onEnd = (...end: unknown[]) => resolve(end)
+    await detach('vmm.spawn', '/bin/sh', ['-c', script], { cwd: dir, logFile: join(dir, 'log'), onEnd })
+    expect(await promise).toEqual([code, signal])
+  })
+
   it('a detached one runs in its own session and writes to its file', async () => {
     const pid = await detach('vmm.spawn', '/bin/sh', ['-c', 'echo out; echo err >&2; exec sleep 60'], {
       cwd: dir,
