@@ -131,6 +131,7 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
     it('another process that has its pid now is not signalled', async () => {
       await boot()
       await under.kill(vm)
+      await expect.poll(() => pidsIn(vm.dir)).toEqual([])
       await denote({ pid: process.pid })
       const next = under.open()
       expect(await next.running(vm)).toBeUndefined()
