@@ -43,6 +43,7 @@ export interface VmRow extends AdoptedVm {
   /** Last durable phase; empty = none yet. Live ones are in the registry. */
   status: '' | 'ready' | 'failed'
   lastError: string
+  /** Fault code; also of trouble that leaves it running. */
   lastReason: string
   assignedIp: string
   networkIp: string

@@ -6,11 +6,13 @@ import type { WantedImage } from '../../../ipc/gen/eitri/agent/v1/image_pb.js'
 import type { Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
+import type { AuditEvent } from '../store/audit-store.ts'
 import type { HostRow, HostTold } from '../store/host-row.ts'
 import type { VmRow, VmStatus } from '../store/vm-row.ts'
 import { capacityRowOf, factsRowOf } from './host-told.ts'
 import type { Registry } from './registry.ts'
 import { FactTracker, StatusTracker } from './status-tracker.ts'
+import { VmEvents } from './vm-events.ts'
 
 const ERROR_CHARS = 2_000
 const KEY_CHARS = 1_000
@@ -32,6 +34,7 @@ export interface ApplierDeps {
   registry: Registry
   hosts: ApplierHosts
   vms: ApplierVms
+  audit: { add(event: AuditEvent): void }
   images: { setSize(sha256: string, sizeBytes: number): void }
   push: { want(hostId: string, wanted: WantedImage[]): void }
   /** All or nothing, one write to disk. */
@@ -44,6 +47,7 @@ export interface ApplierDeps {
 export class ReportApplier {
   readonly #deps: ApplierDeps
   readonly #status: StatusTracker
+  readonly #events: VmEvents
   readonly #networkIp = new FactTracker()
   readonly #hostKey = new FactTracker()
   readonly #told = new FactTracker()
@@ -51,6 +55,7 @@ export class ReportApplier {
 
   constructor(deps: ApplierDeps) {
     this.#deps = deps
+    this.#events = new VmEvents((event) => deps.audit.add(event), deps.clock)
     this.#status = new StatusTracker((vmId) => statusOf(deps.vms.find(vmId)))
   }
 
@@ -109,10 +114,15 @@ export class ReportApplier {
       {
         status: row.phase,
         lastError: failed ? row.detail.slice(0, ERROR_CHARS) : '',
-        lastReason: failed ? row.reason.slice(0, 100) : '',
+        lastReason: row.reason.slice(0, 100),
         ip: address(row.ip),
       },
-      (status) => vms.setStatus(row.vmId, hostId, status),
+      (status, known) => {
+        const stored = vms.setStatus(row.vmId, hostId, status)
+        const vm = vms.find(row.vmId)
+        if (vm) this.#events.note(vm, known, status, { said: row.detail, power: row.power })
+        return stored
+      },
     )
   }
 
@@ -148,6 +158,7 @@ export class ReportApplier {
 
   #forgetVm(id: string): void {
     this.#status.forget(id)
+    this.#events.forget(id)
     this.#networkIp.forget(id)
     this.#hostKey.forget(id)
   }

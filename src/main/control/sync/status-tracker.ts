@@ -10,12 +10,12 @@ export class StatusTracker {
     this.#read = read
   }
 
-  /** Writes unless it is what the store already holds; `write` answers the address really stored. */
-  apply(vmId: string, next: VmStatus, write: (status: VmStatus) => { ip: string }): void {
+  /** Writes unless it is what the store already holds; `write` gets what that is and answers the address really stored. */
+  apply(vmId: string, next: VmStatus, write: (status: VmStatus, known: VmStatus | undefined) => { ip: string }): void {
     const known = this.#written.get(vmId) ?? this.#read(vmId)
     if (known) this.#written.set(vmId, known)
     if (known && same(known, next)) return
-    const { ip } = write(next)
+    const { ip } = write(next, known)
     this.#written.set(vmId, { ...next, ip })
   }
 

@@ -4,13 +4,15 @@ import { isSha256 } from '../../../ipc/names.ts'
 
 const VERBS: Record<string, string> = {
   create: 'created',
-  start: 'started',
-  stop: 'stopped',
-  restart: 'restarted',
-  delete: 'moved to quarantine',
-  undelete: 'brought back',
-  purge: 'destroyed',
-  reap: 'removed from its host',
+  start: 'was asked to start',
+  stop: 'was asked to stop',
+  restart: 'was asked to restart',
+  delete: 'was deleted, to be kept in quarantine',
+  undelete: 'was asked back from quarantine',
+  purge: 'was to be destroyed at once',
+  reap: 'is gone from its host',
+  adopt: 'was adopted',
+  recovered: 'runs well again',
   add: 'added',
   remove: 'removed',
   reconnect: 'dialled by hand',
@@ -20,7 +22,7 @@ const VERBS: Record<string, string> = {
   rename: 'renamed',
 }
 const NOUNS: Record<string, string> = { vm: 'VM', host: 'Host', image: 'Image', task: 'Task' }
-const SHOWN_ELSEWHERE = new Set(['name', 'vm', 'host', 'image', 'vm_name', 'host_name'])
+const SHOWN_ELSEWHERE = new Set(['name', 'said', 'vm', 'host', 'image', 'vm_name', 'host_name'])
 const MAX_DETAILS = 4
 
 /** `VM web-1 created`, and the details worth a glance. An action this build does not know is shown as it is. */
@@ -37,9 +39,13 @@ export function auditSentence(
         ? (d['host_name'] ?? d['host'] ?? d['name'] ?? about.host)
         : (d['image'] ?? d['name'])
   const word = VERBS[verb]
-  const text = word
-    ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
-    : `${entry.action} ${named ?? ''}`.trim()
+  // What happened of itself is told in the host's own sentence.
+  const said = verb === 'trouble' ? d['said'] : undefined
+  const text = said
+    ? said
+    : word
+      ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
+      : `${entry.action} ${named ?? ''}`.trim()
   const more = Object.entries(d)
     .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '')
     .slice(0, MAX_DETAILS)

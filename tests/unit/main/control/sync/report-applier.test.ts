@@ -49,6 +49,7 @@ function anApplier() {
       },
       vms: counted,
       images: stores.images,
+      audit: stores.audit,
       push: { want() {} },
       transaction: (work) => {
         const result = stores.db.transaction(work)
@@ -131,6 +132,39 @@ describe('report applier', () => {
     expect([writes, commits]).toEqual([[], []])
     expect(registry.live(host.id).report?.metrics).toMatchObject({ load1: 2, uptimeS: 2n })
     expect(registry.live(host.id).vms?.get(vm.id)?.metrics).toMatchObject({ cpuTimeMs: 2n })
+  })
+
+  it('tells in the trail, once each, that a VM ended by itself, that it needs a person, and that it is back', () => {
+    const { vms, host, audit, apply, restart } = anApplier()
+    const vm = vms.create(aVm(host.id, { name: 'web' }))
+    const report = (reason: string, detail: string, power = 'stopped', phase = 'failed') =>
+      apply({ vms: [{ vmId: vm.id, phase, power, reason, detail }] })
+    report('', '', 'running', 'ready')
+    report('vm/exited', 'web ended by itself.')
+    report('vm/exited', 'web ended by itself; next try in 4 s.')
+    restart()
+    report('vm/exited', 'web ended by itself; next try in 4 s.')
+    report('vm/crash-loop', 'web ended 3 times.')
+    report('', '', 'running', 'ready')
+    report('vm/hung', 'web hangs.', 'running', 'ready')
+    restart()
+    report('vm/hung', 'web hangs.', 'running', 'ready')
+    report('', '', 'stopped', 'ready')
+    const told = audit.list({ vmId: vm.id, limit: 20 }).filter(({ action }) => action !== 'vm.create')
+    expect(told.map(({ action, detail: d }) => [action, d['reason'], d['said']].join(' ').trim()).reverse()).toEqual([
+      'vm.trouble vm/exited web ended by itself.',
+      'vm.trouble vm/crash-loop web ended 3 times.',
+      'vm.recovered vm/crash-loop',
+      'vm.trouble vm/hung web hangs.',
+    ])
+  })
+
+  it('lets no host fill the trail', () => {
+    const { vms, host, audit, apply } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    for (let n = 0; n < 200; n++)
+      apply({ vms: [ready(vm.id, { reason: n % 2 === 0 ? 'vm/hung' : 'vm/panicked', detail: 'x' })] })
+    expect(audit.list({ vmId: vm.id, limit: 500 }).length).toBeLessThan(50)
   })
 
   it('only ready and failed are durable, other phases live in the registry', () => {

@@ -11,6 +11,14 @@ it('an entry is a sentence about its object', () => {
   expect(sentence('host.remove').text).toBe('Host rack2-07 removed')
 })
 
+it('what was asked is not told as done, and what happened of itself is told in the words of the host', () => {
+  expect(sentence('vm.stop').text).toBe('VM web-1 was asked to stop')
+  expect(sentence('vm.start').text).toBe('VM web-1 was asked to start')
+  const trouble = sentence('vm.trouble', { name: 'web-1', reason: 'vm/exited', said: 'web-1 ended by itself.' })
+  expect(trouble).toEqual({ text: 'web-1 ended by itself.', more: 'on rack2-07, reason vm/exited' })
+  expect(sentence('vm.recovered').text).toBe('VM web-1 runs well again')
+})
+
 it('an action of a later version is shown as it is', () => {
   expect(sentence('vm.teleport').text).toBe('vm.teleport web-1')
 })

@@ -26,7 +26,7 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
   at?: Timestamp | undefined;
 
   /**
-   * "noun.verb", e.g. "vm.create", "vm.reap".
+   * "noun.verb", e.g. "vm.create". What was asked, not that it is done; "vm.trouble" and "vm.recovered" happened by themselves.
    *
    * @generated from field: string action = 3;
    */
