@@ -215,6 +215,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`What is left of ${vm(p)} could not be removed${why(p)}.`, 'It is stopped.', 'It is tried again by itself.'),
   'vm/exited': (p) =>
     t(`${vm(p)} ended by itself${why(p)}.`, 'Its disk is untouched.', 'It is started again by itself.'),
+  'vm/powered-off': (p) =>
+    t(
+      `${vm(p)} was powered off from inside${why(p)}.`,
+      'It is meant to run, so it is started again.',
+      'To keep it off, stop it from here.',
+    ),
   'vm/crash-loop': (p) =>
     t(
       `${vm(p)} ended by itself ${or(p['times'], 'three')} times in a row, each soon after its start${why(p)}.`,

@@ -52,6 +52,7 @@ export const FAULT_CODES = [
   'vm/stop-failed',
   'vm/destroy-failed',
   'vm/exited',
+  'vm/powered-off',
   'vm/crash-loop',
   'vm/hung',
   'vm/panicked',

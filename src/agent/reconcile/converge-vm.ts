@@ -180,9 +180,10 @@ export function askVm(record: VmRecord): VmResult {
 }
 
 function exitedRow(record: VmRecord, delayMs: number): VmResult {
-  const reason = record.exit?.reason ?? ''
+  const { reason = '', clean = false } = record.exit ?? {}
   const next = delayMs > 0 ? `next try in ${Math.ceil(delayMs / 1000)} s` : ''
-  const fault = new Fault('vm/exited', 'transient', { detail: [reason, next].filter(Boolean).join('; ') })
+  const detail = [clean ? '' : reason, next].filter(Boolean).join('; ')
+  const fault = new Fault(clean ? 'vm/powered-off' : 'vm/exited', 'transient', { detail })
   return rowResult(record, {
     power: 'stopped',
     phase: 'failed',

@@ -21,7 +21,7 @@ export function noteExit(record: VmRecord, { reason, clean }: Exit, now: BootTim
   const stable = now.uptimeMs - record.startedUptimeMs >= STABLE_MS
   const quickEnds = stable ? 0 : record.quickEnds + 1
   const crashes = stable || clean ? 0 : record.crashes + 1
-  return { ...record, quickEnds, crashes, exit: { uptimeMs: now.uptimeMs, reason } }
+  return { ...record, quickEnds, crashes, exit: { uptimeMs: now.uptimeMs, reason, clean } }
 }
 
 /** Nothing starts it again but a person. */

@@ -45,7 +45,7 @@ export interface VmRecord {
   /** Of those the last in a row that were no power-off by the guest itself. */
   crashes: number
   /** The last such end while nothing started the VM since; its boot is `bootId`. */
-  exit: { uptimeMs: number; reason: string } | undefined
+  exit: { uptimeMs: number; reason: string; clean: boolean } | undefined
   quarantine: Quarantine | undefined
   hostPublicKey: string
   ip: string
@@ -91,7 +91,7 @@ const RecordFile = z.object({
   started_uptime_ms: z.number(),
   quick_ends: z.number().int().optional(),
   crashes: z.number().int(),
-  exit: z.object({ uptime_ms: z.number(), reason: z.string() }).nullable(),
+  exit: z.object({ uptime_ms: z.number(), reason: z.string(), clean: z.boolean().default(false) }).nullable(),
   quarantine: z
     .object({
       elapsed_ms: z.number(),
@@ -123,7 +123,9 @@ export function encodeRecord(record: VmRecord): string {
     started_uptime_ms: record.startedUptimeMs,
     quick_ends: record.quickEnds,
     crashes: record.crashes,
-    exit: record.exit ? { uptime_ms: record.exit.uptimeMs, reason: record.exit.reason } : null,
+    exit: record.exit
+      ? { uptime_ms: record.exit.uptimeMs, reason: record.exit.reason, clean: record.exit.clean }
+      : null,
     quarantine: q
       ? {
           elapsed_ms: q.elapsedMs,
@@ -158,7 +160,7 @@ export function decodeRecord(text: string): VmRecord {
     // Records of before counted crashes alone.
     quickEnds: file.quick_ends ?? file.crashes,
     crashes: file.crashes,
-    exit: file.exit ? { uptimeMs: file.exit.uptime_ms, reason: file.exit.reason } : undefined,
+    exit: file.exit ? { uptimeMs: file.exit.uptime_ms, reason: file.exit.reason, clean: file.exit.clean } : undefined,
     quarantine: q
       ? {
           elapsedMs: q.elapsed_ms,

@@ -24,6 +24,7 @@ export function vmState(vm: Vm, nowMs: number): StateView {
 /** Faults with which its host tries again by itself. Any other one is left to a person. */
 const RETRIED: Partial<Record<string, Pick<StateView, 'word' | 'tone'>>> = {
   'vm/exited': { word: 'Crashed · starts again', tone: 'bad' },
+  'vm/powered-off': { word: 'Powered off · starts again', tone: 'warn' },
   'vm/start-failed': { word: 'Does not start · tried again', tone: 'warn' },
   'vm/stop-failed': { word: 'Does not stop · tried again', tone: 'warn' },
   'vm/over-capacity': { word: 'Waits for room', tone: 'warn' },

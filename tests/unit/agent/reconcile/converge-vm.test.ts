@@ -174,6 +174,20 @@ describe('converging an existing VM', () => {
     expect(rig.story[0]).toBe('stopped/failed/web ended by itself.')
   })
 
+  it('a guest that powered itself off is told as that, not as a crash', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.story.length = 0
+    rig.backend.crash(ID, 'guest-shutdown', true)
+    await rig.engine.idle()
+    expect(rig.story[0]).toBe('stopped/failed/web was powered off from inside.')
+    rig.backend.crash(ID, 'guest-shutdown', true)
+    await rig.engine.idle()
+    expect(rig.row()).toMatchObject({ phase: 'failed', reason: 'vm/powered-off' })
+    await rig.restart()
+    expect(rig.row()).toMatchObject({ phase: 'failed', reason: 'vm/powered-off' })
+  })
+
   it('a guest that keeps ending is started ever more rarely, over agent restarts too', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())

@@ -30,7 +30,7 @@ const records: fc.Arbitrary<VmRecord> = fc
     startedUptimeMs: anyMs,
     quickEnds: fc.nat(5),
     crashes: fc.nat(5),
-    exit: fc.option(fc.record({ uptimeMs: anyMs, reason: fc.string() }), { nil: undefined }),
+    exit: fc.option(fc.record({ uptimeMs: anyMs, reason: fc.string(), clean: fc.boolean() }), { nil: undefined }),
     quarantine: fc.option(quarantines, { nil: undefined }),
   })
   .map((change) => ({ ...newRecord(aVm()), ...change }))

@@ -9,7 +9,7 @@ const tombstone = (graceMs: number): Wanted => ({ kind: 'tombstone', spec: aVm()
 const whole = (change: Partial<VmRecord> = {}): VmRecord => ({ ...newRecord(aVm()), bootId: 'boot-2', ...change })
 const quarantine = { elapsedMs: 0, sinceUptimeMs: 0, bootId: 'boot-2', tombstone: '' }
 
-const loop = { crashes: 3, exit: { uptimeMs: 1, reason: '' } }
+const loop = { crashes: 3, exit: { uptimeMs: 1, reason: '', clean: false } }
 
 describe('the plan for one VM', () => {
   it.each([

@@ -31,7 +31,7 @@ describe('VM records', () => {
     restartCount: 2n ** 63n,
     startedUptimeMs: 5,
     crashes: 3,
-    exit: { uptimeMs: 7, reason: 'why' },
+    exit: { uptimeMs: 7, reason: 'why', clean: true },
     quarantine: { elapsedMs: 1, sinceUptimeMs: undefined, bootId: 'b', tombstone: '5' },
     hostPublicKey: 'ssh-ed25519 A',
     ip: '10.0.0.2',

@@ -23,6 +23,7 @@ describe('the state word of a VM', () => {
     ['Starting', aVm({ power: 'stopped' })],
     ['Starting', aVm({ power: 'stopped', reason: 'vm/start-failed' })],
     ['Crashed', aVm({ power: 'stopped', reason: 'vm/exited' })],
+    ['Powered off · starts again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/powered-off' })],
     ['Crashed · starts again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
     ['Does not start · tried again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' })],
     ['Does not stop · tried again', aVm({ phase: 'failed', reason: 'vm/stop-failed', desiredPower: 'stopped' })],
