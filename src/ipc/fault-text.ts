@@ -27,6 +27,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'Correct it and try again.',
     ),
   'input/too-large': (p) => t(`The request is larger than allowed${why(p)}.`, NOTHING, 'Send less.'),
+  'input/unconfirmed': (p) => t(`${or(p['question'], 'Sure?')} Say yes with --yes.`, NOTHING, ''),
   'host/not-found': (p) =>
     t(`There is no host ${or(p['host'], 'of that name')}.`, NOTHING, 'See the names with "eitri host list".'),
   'host/name-taken': (p) => t(`A host named ${v(p, 'host')} is already here.`, NOTHING, 'Choose another name.'),
@@ -186,7 +187,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'vm/not-found': (p) =>
     t(`There is no VM ${or(p['vm'], 'of that name')}.`, NOTHING, 'See the names with "eitri vm list".'),
-  'vm/name-taken': (p) => t(`vm name already in use: ${v(p, 'vm')}.`, NOTHING, 'Choose another name.'),
+  'vm/name-taken': (p) =>
+    t(
+      `vm name already in use: ${v(p, 'vm')}.`,
+      NOTHING,
+      p['kept'] ? 'Give it another name, with --as NAME.' : 'Choose another name.',
+    ),
   'vm/ambiguous': (p) => t(`Several such VMs are named ${v(p, 'vm')}: ${v(p, 'ids')}.`, NOTHING, 'Use the id.'),
   'vm/deleted': (p) => t(`${vm(p)} is deleted.`, NOTHING, 'Undelete it first.'),
   'vm/not-deleted': (p) => t(`${vm(p)} is not in quarantine.`, NOTHING, 'Delete it first.'),
@@ -252,6 +258,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'Look at its console: most likely its kernel panics at boot.',
     ),
   'vm/over-capacity': (p) => t(`No room for ${vm(p)}${why(p)}.`, 'It waits.', 'It starts when room is free.'),
+  'vm/too-large': (p) =>
+    t(
+      `${vm(p)} would have ${v(p, 'wanted')} of ${v(p, 'what')}; ${host(p)} has ${v(p, 'has')}${p['most'] ? `, and takes at most ${p['most']}` : ''}.`,
+      NOTHING,
+      'Give it less, or choose a larger host.',
+    ),
   'vm/waiting': (p) => t(`${vm(p)} waits${why(p)}.`, '', ''),
   'vm/record-unreadable': (p) =>
     t(
@@ -262,11 +274,19 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'vm/network-unknown': (p) =>
     t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
   'vmm/missing': (p) =>
-    t(
-      `${host(p)} has no hypervisor${why(p)}.`,
-      'VMs cannot run there.',
-      p['command'] ? `Install it with: ${v(p, 'command')}` : 'Install QEMU there.',
-    ),
+    p['backend']
+      ? t(
+          `${host(p)} has no backend ${p['backend']}${p['has'] ? `; its agent uses ${p['has']}` : ''}.`,
+          NOTHING,
+          p['has'] ? `Leave the backend out, or choose ${p['has']}.` : 'Run "eitri-agent doctor" there.',
+        )
+      : t(
+          `${host(p)} has no hypervisor${why(p)}.`,
+          'VMs cannot run there.',
+          p['command']
+            ? `Install it with: ${v(p, 'command')}`
+            : 'Run "eitri-agent doctor" there: it names what is missing.',
+        ),
   'vmm/failed': (p) =>
     t(`The hypervisor of ${vm(p)} failed${why(p)}.`, 'The VM is not running.', 'Look at its console and log.'),
   'vmm/machine-gone': (p) =>

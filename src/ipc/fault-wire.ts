@@ -13,6 +13,7 @@ const BY_CODE: Partial<Record<FaultCode, Code>> = {
   'host/already-added': Code.AlreadyExists,
   'vm/name-taken': Code.AlreadyExists,
   'image/name-taken': Code.AlreadyExists,
+  'input/unconfirmed': Code.InvalidArgument,
   'input/invalid': Code.InvalidArgument,
   'vm/ambiguous': Code.InvalidArgument,
   'host/several': Code.InvalidArgument,

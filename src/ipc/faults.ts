@@ -2,6 +2,7 @@
 export const FAULT_CODES = [
   'input/invalid',
   'input/too-large',
+  'input/unconfirmed',
   'host/not-found',
   'host/name-taken',
   'host/has-vms',
@@ -59,6 +60,7 @@ export const FAULT_CODES = [
   'vm/io-error',
   'vm/resetting',
   'vm/over-capacity',
+  'vm/too-large',
   'vm/waiting',
   'vm/record-unreadable',
   'vm/network-unknown',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
+import { faultLine } from '../../src/ipc/fault-text.ts'
 import { fromConnectError } from '../../src/ipc/fault-wire.ts'
 import type { Fault } from '../../src/ipc/faults.ts'
 import type { FleetDelta, WatchFleetResponse } from '../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -141,14 +142,19 @@ describe('fleet API over its socket', () => {
     await window.until(() => window.vms.get(id)?.quarantineEndsAt !== undefined)
     expect(window.vms.get(id)).toMatchObject({ lifecycle: 'deleting', power: 'stopped' })
 
-    const back = await client.vms.undeleteVm({ vm: 'web', newName: 'web-2' })
+    const other = await create({ name: 'web' })
+    const taken = await faultOf(client.vms.undeleteVm({ vm: id }))
+    expect(faultLine(taken.code, taken.params)).toMatch(/already in use: web.*--as/)
+    const back = await client.vms.undeleteVm({ vm: id, newName: 'web-2' })
     expect(back.vm).toMatchObject({ id, name: 'web-2', desiredPower: 'stopped' })
     await poll(() => snapshotOf(id)?.tombstone === undefined)
 
     await client.vms.deleteVm({ vm: id })
     await client.vms.purgeVm({ vm: 'web-2' })
+    await client.vms.deleteVm({ vm: other.vm!.id })
+    await client.vms.purgeVm({ vm: other.vm!.id })
     await poll(() => snapshotOf(id)?.tombstone?.graceS === 0n)
-    agent.report({ destroyed: [id] })
+    agent.report({ destroyed: [id, other.vm!.id] })
     await window.until(() => !window.vms.has(id))
     await poll(() => agent.snapshots.at(-1)?.state?.vms.length === 0)
     expect((await client.audit.listAudit({ vm: id })).entries.map((entry) => entry.action)).toEqual([
@@ -184,7 +190,8 @@ describe('fleet API over its socket', () => {
         expect(await faultOf(call({ vm }))).toMatchObject({ code: 'vm/unowned', params: { vm: 'old', host: 'rack' } })
 
     await create({ name: 'old' })
-    expect(await faultOf(client.vms.adoptVm({ vm: id }))).toMatchObject({ code: 'vm/name-taken' })
+    const taken = await faultOf(client.vms.adoptVm({ vm: id }))
+    expect(faultLine(taken.code, taken.params)).toMatch(/already in use: old.*--as/)
     const adopted = await client.vms.adoptVm({ vm: id, newName: 'mine' })
     expect(adopted).toMatchObject({ adopted: true, vm: { id, name: 'mine', unowned: false, desiredPower: 'running' } })
     expect(await client.vms.adoptVm({ vm: id })).toMatchObject({ adopted: false, vm: { id, name: 'mine' } })

@@ -145,7 +145,7 @@ function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
   if (spec.network !== '')
     throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: shown(spec.network) })
   if (spec.backend !== '' && spec.backend !== backend.name)
-    throw new Fault('vmm/missing', 'permanent', { host: 'This host', detail: `no backend ${shown(spec.backend)}` })
+    throw new Fault('vmm/missing', 'permanent', { host: 'This host', backend: shown(spec.backend), has: backend.name })
 }
 
 /** Enough of a value that is refused to know it again. */

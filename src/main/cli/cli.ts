@@ -7,7 +7,7 @@ import { type CliParts, CommandContext, type GlobalOptions, type Runner } from '
 import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
 import { duration } from './options.ts'
-import { EXIT, exitCodeOf, faultOf, lostOutput, reasonLine } from './outcome.ts'
+import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
 import { serveCommand } from './serve-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { vmCommands } from './vm-commands.ts'
@@ -34,7 +34,8 @@ export async function runCli(argv: string[], parts: CliParts): Promise<number> {
           return
         }
         const fault = faultOf(error, context.signal, () => context.socketPath)
-        parts.io.stderr.write(`${reasonLine(fault)}\n`)
+        const options = command.options.map(({ long }) => long ?? '')
+        parts.io.stderr.write(`${reasonLine(inOptions(fault, options))}\n`)
         code = exitCodeOf(fault.code)
       } finally {
         release()

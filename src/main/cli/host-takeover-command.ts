@@ -3,7 +3,7 @@ import { Fault, faultFromData } from '../../ipc/faults.ts'
 import type { Host, NewerData } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
-import { invalid } from './outcome.ts'
+import { unconfirmed } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
 import { watchFleet } from './watch-fleet.ts'
 
@@ -47,7 +47,7 @@ export function takeOverCommand(
 
 async function agreed(context: CommandContext, question: string | undefined, yes: boolean): Promise<void> {
   if (question === undefined || yes) return
-  if (!interactive(context.io)) throw invalid('takeover without --yes', '', question)
+  if (!interactive(context.io)) throw unconfirmed(question)
   if (!(await confirm(context.io, question, context.signal))) throw new Fault('app/cancelled', 'cancelled')
 }
 

@@ -4,7 +4,13 @@ import { fleetFault } from '../fleet-client.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, notPossible: 3, timedOut: 4 } as const
 
-const USAGE: readonly FaultCode[] = ['input/invalid', 'input/too-large', 'vm/ambiguous', 'host/several']
+const USAGE: readonly FaultCode[] = [
+  'input/invalid',
+  'input/too-large',
+  'input/unconfirmed',
+  'vm/ambiguous',
+  'host/several',
+]
 const NOT_POSSIBLE: readonly FaultCode[] = [
   'app/not-running',
   'app/part-missing',
@@ -44,5 +50,20 @@ export function lostOutput(error: unknown): string | undefined {
     : `Standard output cannot be written (${code}). What was asked for went on; look at it again.`
 }
 
+/** For a question that nobody is there to answer. */
+export const unconfirmed = (question: string): Fault => new Fault('input/unconfirmed', 'permanent', { question })
+
 export const invalid = (field: string, value: string, problem: string): Fault =>
   new Fault('input/invalid', 'permanent', { field, value, problem })
+
+/** The same fault in the words of the command line: `--disk-gb` for disk_gb, where the command has that option. */
+export function inOptions(fault: Fault, options: readonly string[]): Fault {
+  const { code, disposition, params } = fault
+  if (code !== 'input/invalid') return fault
+  const named = (field: string) => {
+    const option = `--${field.replaceAll('_', '-')}`
+    return options.includes(option) ? option : field
+  }
+  const problem = (params['problem'] ?? '').replace(/\b[a-z]+(_[a-z0-9]+)+\b/g, named)
+  return new Fault(code, disposition, { ...params, field: named(params['field'] ?? ''), problem }, { cause: fault })
+}

@@ -4,7 +4,7 @@ import { ListVmsResponseSchema, type Vm } from '../../ipc/gen/eitri/fleet/v1/vm_
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
-import { invalid } from './outcome.ts'
+import { unconfirmed } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
 import { table } from './table.ts'
 import { answerVm, remark, stateWord, type Waiting, waited } from './vm-answer.ts'
@@ -150,7 +150,7 @@ function adoptCommand(parent: Command, run: Runner): void {
 
 async function agreedTo(context: CommandContext, ref: string, yes: boolean): Promise<void> {
   if (yes) return
-  if (!interactive(context.io)) throw invalid('purge without --yes', '', 'it destroys the disk for good')
-  if (!(await confirm(context.io, `Destroy ${ref} and its disk for good?`, context.signal)))
-    throw new Fault('app/cancelled', 'cancelled')
+  const question = `Destroy ${ref} and its disk for good?`
+  if (!interactive(context.io)) throw unconfirmed(question)
+  if (!(await confirm(context.io, question, context.signal))) throw new Fault('app/cancelled', 'cancelled')
 }

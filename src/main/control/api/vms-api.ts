@@ -15,6 +15,7 @@ import { isBeyondUndelete, planAction, type SeenVm, type VmAction } from '../vms
 import { findUnowned, notOfThisFleet } from '../vms/unowned-vms.ts'
 import {
   type CheckedCreate,
+  checkFits,
   checkNetwork,
   chooseHost,
   chooseImage,
@@ -94,7 +95,7 @@ function adoptVm({ vms, hosts, registry, view }: VmsApiDeps, { vm: ref, newName 
   }
   const host = hosts.get(unowned.hostId)
   if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
-  return { vm: view.vm(vms.adopt(adoptedVm(unowned, newName))), adopted: true }
+  return { vm: view.vm(kept(() => vms.adopt(adoptedVm(unowned, newName)))), adopted: true }
 }
 
 function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created: boolean } {
@@ -105,6 +106,7 @@ function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)
   checkNetwork(checked.network, host)
+  checkFits(checked, host)
   const row = deps.vms.create(newVm(request, checked, image, host))
   return { vm: deps.view.vm(row), created: true }
 }
@@ -149,16 +151,28 @@ function candidates({ hosts, registry, view, clock }: VmsApiDeps): HostCandidate
       accepting: host.status === 'enrolled',
       answering: isAnswering(live, clock.monotonic()),
       arch: host.facts?.arch ?? '',
+      backend: live.hello?.provisioner ?? host.backend,
+      ...(host.capacity ? { capacity: host.capacity } : {}),
       ...(host.capacity ? { freeMemMb: host.capacity.memMb - (allocations.get(host.id)?.memMb ?? 0) } : {}),
       ...(live.hello ? { networks: live.hello.hostNetworks } : {}),
     }
   })
 }
 
+/** The name it has was given to another meanwhile: it is to get a new one. */
+function kept<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'vm/name-taken') throw error
+    throw new Fault(error.code, error.disposition, { ...error.params, kept: 'true' }, { cause: error })
+  }
+}
+
 function act(deps: VmsApiDeps, row: VmRow, action: VmAction): Vm {
   const edit = planAction(row, action, seenOf(deps, row), new Date(deps.clock.now()))
   const detail = action.do === 'stop' && action.force ? { force: 'true' } : undefined
-  return deps.view.vm(deps.vms.edit(row.id, `vm.${action.do}`, edit, detail))
+  return deps.view.vm(kept(() => deps.vms.edit(row.id, `vm.${action.do}`, edit, detail)))
 }
 
 function seenOf({ registry }: VmsApiDeps, row: VmRow): SeenVm {

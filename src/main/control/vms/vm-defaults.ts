@@ -15,6 +15,10 @@ export interface HostCandidate {
   arch: string
   /** MiB not committed; absent = capacity never told. */
   freeMemMb?: number
+  /** What it has for VMs together; absent = never told. */
+  capacity?: { vcpus: number; memMb: number }
+  /** The one its agent uses; empty or absent = not known. */
+  backend?: string
   /** Operator networks it serves; absent = not known now. */
   networks?: readonly string[]
 }
@@ -99,4 +103,25 @@ export function withDefaults(request: CreateVmRequest, defaults: ImageChoice['de
 export function checkNetwork(network: string, host: HostCandidate): void {
   if (network === '' || !host.networks || host.networks.includes(network)) return
   throw new Fault('vm/network-unknown', 'permanent', { host: host.name, network })
+}
+
+/** Guests share the processors of a host; more than this of them is a slip. */
+const VCPUS_PER_CPU = 8
+
+/** What the host can never give, said before anything is stored; what is not known of it is not judged. Raises vm/too-large and vmm/missing. */
+export function checkFits(
+  vm: { name: string; vcpus: number; memMb: number; backend: string },
+  host: HostCandidate,
+): void {
+  const { capacity, backend: has } = host
+  if (vm.backend !== '' && has && has !== vm.backend)
+    throw new Fault('vmm/missing', 'permanent', { host: host.name, backend: vm.backend, has })
+  if (!capacity) return
+  const tooLarge = (what: string, params: Record<string, string>) =>
+    new Fault('vm/too-large', 'permanent', { vm: vm.name, host: host.name, what, ...params })
+  if (capacity.memMb > 0 && vm.memMb > capacity.memMb)
+    throw tooLarge('memory', { wanted: `${vm.memMb} MiB`, has: `${capacity.memMb} MiB` })
+  const most = capacity.vcpus * VCPUS_PER_CPU
+  if (capacity.vcpus > 0 && vm.vcpus > most)
+    throw tooLarge('processors', { wanted: String(vm.vcpus), has: String(capacity.vcpus), most: String(most) })
 }

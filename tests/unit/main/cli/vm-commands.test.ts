@@ -136,3 +136,29 @@ describe('waiting for what a host says', () => {
     expect(await code).toBe(1)
   })
 })
+
+describe('what is wrong with a command', () => {
+  it.each([
+    [['vm', 'create', 'a', '--disk-gb', '99999'], '--disk-gb is not valid: --disk-gb must be at most 65536.'],
+    [
+      ['vm', 'create', 'a', '--image-url', 'https://a.test/i'],
+      '--image-sha256 is not valid: --image-url and --image-sha256',
+    ],
+  ])('is said in the words of the command line: %j', async (argv, said) => {
+    expect(await eitri(...argv)).toMatchObject({ code: 2, err: expect.stringContaining(said) })
+  })
+
+  it.each([
+    [['vm', 'purge', 'web'], 'Destroy web and its disk for good? Say yes with --yes. Nothing was changed.\n'],
+    [
+      ['host', 'takeover', 'rack'],
+      /^Take rack over from lap\? Its VMs keep running; .* Say yes with --yes\. Nothing was changed\.\n$/,
+    ],
+  ])('is a yes that nobody is there to say: %j', async (argv, said) => {
+    const linkFault = create(FaultSchema, { code: 'agent/foreign-controller', params: { controller: 'lap' } })
+    fleet.hosts.set('h', create(HostSchema, { id: 'h', name: 'rack', link: 'held_by_other', linkFault }))
+    const { code, err } = await eitri(...argv)
+    expect(code).toBe(2)
+    expect(err).toMatch(said)
+  })
+})

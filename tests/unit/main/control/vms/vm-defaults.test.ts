@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { CreateVmRequestSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
+  checkFits,
   checkNetwork,
   chooseHost,
   chooseImage,
@@ -115,5 +116,30 @@ describe('defaults of a VM', () => {
     checkNetwork('office', host('a', { networks: ['office'] }))
     checkNetwork('', host('a', { networks: [] }))
     checkNetwork('lan', host('never-connected'))
+  })
+})
+
+describe('what a host can never give', () => {
+  const vm = { name: 'web', vcpus: 2, memMb: 512, backend: '' }
+  const rack = host('rack', { capacity: { vcpus: 4, memMb: 8192 }, backend: 'qemu' })
+
+  it('is refused with the numbers', () => {
+    expect(faultOf(() => checkFits({ ...vm, memMb: 8193 }, rack))).toMatchObject({
+      code: 'vm/too-large',
+      params: { host: 'rack', what: 'memory', wanted: '8193 MiB', has: '8192 MiB' },
+    })
+    expect(faultOf(() => checkFits({ ...vm, vcpus: 33 }, rack))).toMatchObject({
+      code: 'vm/too-large',
+      params: { what: 'processors', wanted: '33', has: '4', most: '32' },
+    })
+    expect(faultOf(() => checkFits({ ...vm, backend: 'cloud-hypervisor' }, rack))).toMatchObject({
+      code: 'vmm/missing',
+      params: { host: 'rack', backend: 'cloud-hypervisor', has: 'qemu' },
+    })
+  })
+
+  it('is all that is refused: what fits alone may wait for room, and what nobody told is not judged', () => {
+    for (const change of [{ memMb: 8192 }, { vcpus: 32 }, { backend: 'qemu' }]) checkFits({ ...vm, ...change }, rack)
+    checkFits({ ...vm, vcpus: 256, memMb: 4_000_000, backend: 'vfkit' }, host('new'))
   })
 })
