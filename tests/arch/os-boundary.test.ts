@@ -6,6 +6,8 @@ import { ROOT, sourceFiles } from './source-files.ts'
 
 /** The only files of the agent that write, rename, spawn or signal. */
 const TRIO = ['src/agent/os/exec.ts', 'src/agent/os/files.ts', 'src/agent/os/process.ts']
+/** Opens files, only to read them. */
+const READER = 'src/agent/os/read-files.ts'
 /** What the trio offers without a failpoint: it changes nothing, or is the failpoint. */
 const NO_POINT = new Set([
   ...[
@@ -14,7 +16,10 @@ const NO_POINT = new Set([
     'isTemp',
     'tempBeside',
     'openToRead',
+    'openLogNow',
+    'readHeadNow',
     'readIfPresent',
+    'regularFile',
     'listDir',
     'sizeIfPresent',
     'readRange',
@@ -95,7 +100,7 @@ const literals = (sources: Source[]): string[] =>
 
 describe('the boundary between agent and host', () => {
   const sources = agentSources()
-  const outside = sources.filter(({ path }) => !TRIO.includes(path))
+  const outside = sources.filter(({ path }) => !TRIO.includes(path) && path !== READER)
   const trio = TRIO.map((path) => sources.find((source) => source.path === path)!)
   const pointed = trio.flatMap(({ text }) => offers(text).pointed)
   const callers = sources.filter(({ path }) => path !== 'src/agent/os/failpoints.ts')
@@ -103,6 +108,14 @@ describe('the boundary between agent and host', () => {
   it('is three files, the only ones that write, rename, spawn or signal', () => {
     expect(outside.length).toBeGreaterThan(80)
     expect(outside.flatMap(trespasses)).toEqual([])
+  })
+
+  it('has one more that opens files, and never to write', () => {
+    const { text } = sources.find(({ path }) => path === READER)!
+    const opens = [...text.matchAll(/\bopen(?:Sync)?\(([^)]*)\)/g)].map(([, args]) => args)
+    expect(opens.length).toBeGreaterThan(0)
+    for (const args of opens) expect(args).toMatch(/^path, constants\.O_RDONLY \| /)
+    expect(text).not.toMatch(/O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)|\b(write|append|rename|rm|unlink|mkdir|truncate)\w*\(/)
   })
 
   it.each([

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, ftruncateSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { around, type Failpoint, hit, type TwoStepPoint } from './failpoints.ts'
+import { openLogNow } from './files.ts'
 
 /** Longest stdout and stderr kept of a command, bytes each; the rest is dropped. */
 const OUTPUT_LIMIT = 256 * 1024
@@ -107,9 +108,8 @@ const detachNow = (
   { cwd, logFile, keepLog = false, onEnd }: DetachOptions,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
-    const fd = openSync(logFile, 'a', 0o600)
+    const fd = openLogNow(logFile, !keepLog)
     try {
-      if (!keepLog) ftruncateSync(fd)
       const child = spawn(command, args, {
         cwd,
         detached: true,

@@ -6,9 +6,12 @@ import {
   copyFileSync,
   createReadStream,
   createWriteStream,
+  fstatSync,
   ftruncateSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  rmSync,
   writeSync,
 } from 'node:fs'
 import * as fs from 'node:fs/promises'
@@ -16,13 +19,39 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ReadStream } from 'node:tty'
 import { type Failpoint, hit, around as step, type TwoStepPoint } from './failpoints.ts'
+import { codeOf, isAbsent, requireRegular } from './read-files.ts'
 import { isTraced, trace } from './write-trace.ts'
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException | undefined)?.code ?? ''
+export {
+  freeBytes,
+  isAbsent,
+  listDir,
+  openToRead,
+  type ReadHandle,
+  readHeadNow,
+  readIfPresent,
+  readRange,
+  readTail,
+  regularFile,
+  sizeIfPresent,
+} from './read-files.ts'
 
-/** True for "there is no such file or directory", the only read error that means absent. */
-export const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
+
+/** Opening a pipe nobody reads, a socket or a directory for writing fails in its own words. */
+const IRREGULAR = new Set(['ENXIO', 'EISDIR', 'ELOOP', 'ENODEV'])
+
+async function openToAppend(path: string): Promise<fs.FileHandle> {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
+  const handle = await fs.open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
+  try {
+    requireRegular(await handle.stat())
+    return handle
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
 
 /** A name beside `path` that no other writer uses; leftovers end in `.tmp`. */
 export const tempBeside = (path: string): string => `${path}.${randomBytes(6).toString('hex')}.tmp`
@@ -221,7 +250,7 @@ export class AppendFile {
 
   static async open(point: Failpoint, path: string): Promise<AppendFile> {
     return await step(point, async () => {
-      const handle = await fs.open(path, 'a', 0o600)
+      const handle = await openToAppend(path)
       trace({ op: 'create', path })
       return new AppendFile(path, handle)
     })
@@ -251,7 +280,7 @@ export const cloneFile = (point: Failpoint, from: string, to: string): Promise<v
 /** Makes a file at least `size` bytes long, the new ones a hole; never shorter. Makes the file when there is none. */
 export async function growFile(point: Failpoint, path: string, size: number): Promise<void> {
   await step(point, async () => {
-    const handle = await fs.open(path, 'a', 0o600)
+    const handle = await openToAppend(path)
     try {
       if ((await handle.stat()).size < size) await handle.truncate(size)
     } finally {
@@ -288,9 +317,11 @@ export function cutOpen(point: Failpoint, fd: number): void {
   hit(point, 'after')
 }
 
-/** Copies over what is there. Blocks, and is not durable. */
+/** Copies over the file that is there. Blocks, and is not durable. */
 export function copyNow(point: Failpoint, from: string, to: string): void {
   hit(point, 'before')
+  const there = lstatSync(to, { throwIfNoEntry: false })
+  if (there) requireRegular(there)
   copyFileSync(from, to)
   hit(point, 'after')
 }
@@ -298,10 +329,31 @@ export function copyNow(point: Failpoint, from: string, to: string): void {
 /** The failpoints' own notes: the one write that is none itself. */
 export const noteHit = (path: string, line: string): void => appendFileSync(path, line)
 
-/** A file that is only read; whoever opened it closes it. */
-export type ReadHandle = Pick<fs.FileHandle, 'read' | 'close' | 'fd'>
-
-export const openToRead = (path: string, flags = 0): Promise<ReadHandle> => fs.open(path, constants.O_RDONLY | flags)
+/**
+ * A descriptor that appends to a log, for a child to write to. `fresh` = what the log held is dropped, and what is no
+ * regular file is replaced unless it is a directory; else UnusableFile. Blocks; the caller closes it.
+ */
+export function openLogNow(path: string, fresh: boolean): number {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOFOLLOW } = constants
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (fresh ? O_NOFOLLOW : 0)
+  const there = lstatSync(path, { throwIfNoEntry: false })
+  if (fresh && there && !there.isFile() && !there.isDirectory()) rmSync(path)
+  let fd: number
+  try {
+    fd = openSync(path, flags, 0o600)
+  } catch (error) {
+    if (there && IRREGULAR.has(codeOf(error))) requireRegular(there)
+    throw error
+  }
+  try {
+    requireRegular(fstatSync(fd))
+    if (fresh) ftruncateSync(fd)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
 
 /**
  * The far end of a pseudo-terminal, to read from and write to without ever blocking; whoever opened it destroys it. Its
@@ -314,57 +366,4 @@ export function openTerminal(path: string): ReadStream {
   const own = (stream as unknown as { _handle?: { fd?: number } })._handle?.fd
   if (own !== undefined && own !== fd) closeSync(fd)
   return stream
-}
-
-/** The bytes, or undefined when there is no such file; any other failure is thrown. */
-export async function readIfPresent(path: string): Promise<Buffer | undefined> {
-  try {
-    return await fs.readFile(path)
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
-}
-
-/** Names in a directory; none when it does not exist. */
-export async function listDir(dir: string): Promise<string[]> {
-  try {
-    return await fs.readdir(dir)
-  } catch (error) {
-    if (isAbsent(error)) return []
-    throw error
-  }
-}
-
-/** Size in bytes, or undefined when there is no such file. */
-export async function sizeIfPresent(path: string): Promise<number | undefined> {
-  try {
-    return (await fs.stat(path)).size
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
-}
-
-/** Up to `length` bytes from `offset`; fewer at the end of the file. */
-export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
-  const handle = await openToRead(path)
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
-  }
-}
-
-/** The last `length` bytes; empty when there is no such file. */
-export async function readTail(path: string, length: number): Promise<Buffer> {
-  const size = await sizeIfPresent(path)
-  return size === undefined ? Buffer.alloc(0) : await readRange(path, Math.max(0, size - length), length)
-}
-
-/** Bytes an ordinary writer may still use on the filesystem of `path`. */
-export async function freeBytes(path: string): Promise<number> {
-  const { bavail, bsize } = await fs.statfs(path)
-  return bavail * bsize
 }

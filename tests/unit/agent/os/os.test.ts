@@ -1,15 +1,26 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { detach, run } from '../../../../src/agent/os/exec.ts'
-import { readIfPresent, readTail, removeAtomically, writeDurable } from '../../../../src/agent/os/files.ts'
+import {
+  AppendFile,
+  growFile,
+  readHeadNow,
+  readIfPresent,
+  readRange,
+  readTail,
+  regularFile,
+  removeAtomically,
+  writeDurable,
+} from '../../../../src/agent/os/files.ts'
 import { takeLock } from '../../../../src/agent/os/lock.ts'
 import { LOG_LIMIT_BYTES, logOutput } from '../../../../src/agent/os/log-output.ts'
 import { linuxProcesses } from '../../../../src/agent/os/process.ts'
+import { READ_LIMIT_BYTES } from '../../../../src/agent/os/read-files.ts'
 import { connectUnix } from '../../../../src/agent/os/unix-socket.ts'
 
 let dir: string
@@ -37,7 +48,37 @@ describe('files', () => {
 
   it('absent is undefined, everything else unreadable throws', async () => {
     expect(await readIfPresent(join(dir, 'none'))).toBeUndefined()
-    await expect(readIfPresent(dir)).rejects.toThrow('EISDIR')
+    await expect(readIfPresent(dir)).rejects.toThrow('it is a directory, not a regular file')
+  })
+
+  describe.each<[string, (path: string) => Promise<unknown>]>([
+    ['a named pipe', async (path) => execFileSync('mkfifo', [path])],
+    ['a link to an endless device', (path) => symlink('/dev/zero', path)],
+    ['a directory', (path) => mkdir(path)],
+    ['a link to itself', (path) => symlink(path, path)],
+  ])('%s where a file should be', (_, make) => {
+    it('is refused by every read and every append, and nobody waits for it', async () => {
+      const path = join(dir, 'odd')
+      await make(path)
+      const refused = /not a regular file|ELOOP|ENXIO|EISDIR/
+      await expect(readIfPresent(path)).rejects.toThrow(refused)
+      await expect(readRange(path, 0, 8)).rejects.toThrow(refused)
+      await expect(readTail(path, 8)).rejects.toThrow(refused)
+      await expect(regularFile(path)).rejects.toThrow('not a regular file')
+      expect(() => readHeadNow(path, 8)).toThrow(refused)
+      await expect(AppendFile.open('serial.open', path)).rejects.toThrow(refused)
+      await expect(growFile('vfkit-disk.grow', path, 8)).rejects.toThrow(refused)
+    })
+  })
+
+  it('a file larger than any the agent writes is unreadable, not read', async () => {
+    const path = join(dir, 'huge')
+    await writeFile(path, '')
+    await truncate(path, READ_LIMIT_BYTES + 1)
+    await expect(readIfPresent(path)).rejects.toThrow(`it is larger than ${READ_LIMIT_BYTES} bytes`)
+    await writeFile(path, 'abcd')
+    await expect(readIfPresent(path, 3)).rejects.toThrow('it is larger than 3 bytes')
+    expect(String(await readIfPresent(path, 4))).toBe('abcd')
   })
 
   it('a tree is removed in one step, an absent one without harm', async () => {
@@ -93,6 +134,30 @@ describe('programs', () => {
     const onEnd = (...end: unknown[]) => resolve(end)
     await detach('vmm.spawn', '/bin/sh', ['-c', script], { cwd: dir, logFile: join(dir, 'log'), onEnd })
     expect(await promise).toEqual([code, signal])
+  })
+
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    ['a named pipe', async (path) => execFileSync('mkfifo', [path])],
+    ['a link to another file', (path) => symlink(join(dir, 'other'), path)],
+    ['a link to itself', (path) => symlink(path, path)],
+  ])('a detached one with a fresh log has %s at its place replaced', async (_, make) => {
+    const log = join(dir, 'log')
+    await writeFile(join(dir, 'other'), 'mine')
+    await make(log)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await detach('vmm.spawn', '/bin/echo', ['out'], { cwd: dir, logFile: log, onEnd: () => resolve() })
+    await promise
+    expect([await readFile(log, 'utf8'), await readFile(join(dir, 'other'), 'utf8')]).toEqual(['out\n', 'mine'])
+  })
+
+  it('a detached one is not started where its log is a directory, or is kept and no file', async () => {
+    const kept = join(dir, 'kept')
+    execFileSync('mkfifo', [kept])
+    const start = (logFile: string, keepLog: boolean) =>
+      detach('vmm.spawn', '/bin/echo', [], { cwd: dir, logFile, keepLog })
+    await expect(start(kept, true)).rejects.toThrow('it is a named pipe, not a regular file')
+    await expect(start(dir, false)).rejects.toThrow('it is a directory, not a regular file')
+    expect((await stat(kept)).isFIFO()).toBe(true)
   })
 
   it('a detached one runs in its own session and writes to its file', async () => {
