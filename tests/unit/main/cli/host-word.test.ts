@@ -37,3 +37,27 @@ describe('the failure a VM was asked out of', () => {
     expect(new HostWord(false).isFailure(vm('failed'), host(7n), fault)).toBe(true)
   })
 })
+
+describe('a host that is not heard', () => {
+  const linked = (link: string, code = '') =>
+    create(HostSchema, {
+      name: 'rack',
+      link,
+      ...(code ? { linkFault: { id: 'x', code, disposition: 'transient' } } : {}),
+    })
+
+  it('ends a wait that begins so, and one that a person has to mend ends every wait', () => {
+    expect(new HostWord(false).silence(linked('unreachable', 'ssh/lost'))).toMatchObject({ params: { host: 'rack' } })
+    const word = new HostWord(false)
+    expect(word.silence(linked('connected'))).toBeUndefined()
+    expect(word.silence(linked('held_by_other', 'agent/foreign-controller'))).toBeDefined()
+  })
+
+  it('has time to come back when its link breaks during the wait, and while it is only just dialled', () => {
+    const word = new HostWord(false)
+    expect(word.silence(linked('connecting'))).toBeUndefined()
+    expect(word.silence(linked('connected'))).toBeUndefined()
+    expect(word.silence(linked('unreachable', 'ssh/lost'))).toBeUndefined()
+    expect(word.silence(linked('held_by_other', 'agent/superseded'))).toBeUndefined()
+  })
+})

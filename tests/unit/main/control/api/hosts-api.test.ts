@@ -100,6 +100,14 @@ describe('hosts API', () => {
     expect(hosts.list()).toEqual([])
   })
 
+  it.each(['local', 'ssh'])('hands on that a %s host may be taken from another control plane', async (way) => {
+    const { add, added, tasks } = anApi()
+    const value = { takeOver: true }
+    const init = way === 'ssh' ? ssh({ host: 'a', ...value }) : { name: 'rack', way: { case: 'local' as const, value } }
+    await tasks.ended((await add(init)).task?.id ?? '')
+    expect(added[0]?.way).toMatchObject({ kind: way, takeOver: true })
+  })
+
   it.each([
     ['a name that is none', { name: 'a b', way: { case: 'local' as const, value: {} } }],
     ['no way at all', { name: 'rack' }],

@@ -159,6 +159,16 @@ describe('report applier', () => {
     ])
   })
 
+  it('a key reported while nobody owned the VM is stored once it is adopted', () => {
+    const { vms, host, apply } = anApplier()
+    const row = aVm(host.id)
+    const report = (unowned: boolean) => apply({ vms: [ready(row.id, { unowned, hostPublicKey: 'ssh-ed25519 AAAA' })] })
+    report(true)
+    vms.create(row)
+    report(false)
+    expect(vms.find(row.id)?.hostPublicKey).toBe('ssh-ed25519 AAAA')
+  })
+
   it('lets no host fill the trail', () => {
     const { vms, host, audit, apply } = anApplier()
     const vm = vms.create(aVm(host.id))
