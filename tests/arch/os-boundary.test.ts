@@ -41,7 +41,7 @@ const READS = new Set([
     'stat',
     'statfs',
   ],
-  ...['statSync', 'watch'],
+  ...['Stats', 'statSync', 'watch'],
 ])
 
 interface Source {

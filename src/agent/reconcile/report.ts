@@ -44,11 +44,18 @@ export function buildReport(input: ReportInput): Report {
   const vms: VmRow[] = []
   const quarantined: QuarantinedVm[] = []
   const wanted = new Set<string>()
+  const troubles: string[] = []
   for (const [vmId, result] of input.results) {
     if (result?.waitsForImage) wanted.add(result.waitsForImage)
-    const metrics = input.measured?.vm(vmId)
-    if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result, metrics))
-    else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId), metrics))
+    try {
+      const metrics = input.measured?.vm(vmId)
+      if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result, metrics))
+      else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId), metrics))
+    } catch (error) {
+      // All others are told of; this one stays a row with everything unknown.
+      vms.push(create(VmRowSchema, { vmId }))
+      troubles.push(`VM ${vmId} cannot be described (${error instanceof Error ? error.message : String(error)}).`)
+    }
   }
   const hostMetrics = input.measured?.host()
   return create(ReportSchema, {
@@ -69,7 +76,7 @@ export function buildReport(input: ReportInput): Report {
     })),
     bootId: input.bootId,
     builtAt: timestampFromMs(input.now),
-    notices: input.notices.slice(0, NOTICE_LIMIT),
+    notices: [...input.notices, ...troubles].slice(0, NOTICE_LIMIT),
   })
 }
 

@@ -58,9 +58,11 @@ export class ConsoleHub {
     this.#consoles.delete(vmId)
   }
 
-  /** One past the last recorded byte; 0 when nothing is. */
+  /** One past the last recorded byte; 0 when nothing is, or the log cannot be looked at. Never raises. */
   end(vmId: string): bigint {
-    return BigInt(this.#find(vmId)?.end ?? 0)
+    const console = this.#find(vmId)
+    if (console && console.problem !== '') void console.refresh()
+    return BigInt(console?.end ?? 0)
   }
 
   /** A reader of one VM's console, on or off, that knows its end as of now. Raises vm/not-found and console/unavailable. */
@@ -81,10 +83,18 @@ export class ConsoleHub {
 
   /** Sentences for the report: what keeps consoles from working as promised. */
   notices(): string[] {
-    const failed = [...this.#consoles.values()].filter((c) => c.trimFailed).length
-    return failed === 0
-      ? []
-      : [`The serial logs of ${failed} VMs cannot be shortened here (no hole can be punched); they grow without bound.`]
+    const notices: string[] = []
+    const all = [...this.#consoles.values()]
+    const failed = all.filter((c) => c.trimFailed).length
+    if (failed > 0)
+      notices.push(
+        `The serial logs of ${failed} VMs cannot be shortened here (no hole can be punched); they grow without bound.`,
+      )
+    const unreadable = all.filter((c) => c.problem !== '')
+    const [first] = unreadable
+    if (first)
+      notices.push(`The serial logs of ${unreadable.length} VMs cannot be read (${first.logPath}: ${first.problem}).`)
+    return notices
   }
 
   async close(): Promise<void> {
@@ -128,6 +138,8 @@ class VmConsole implements ViewedConsole {
   #closed: Fault | undefined
   #refreshing: Promise<void> | undefined
   #looksWanted = 0
+  /** What was last logged of a log that cannot be read. */
+  #said = ''
   trimFailed = false
 
   constructor(id: string, file: ConsoleLog, log: Log) {
@@ -150,6 +162,9 @@ class VmConsole implements ViewedConsole {
   }
   get gone(): Fault | undefined {
     return this.#closed ?? this.#file.gone
+  }
+  get problem(): string {
+    return this.#file.problem
   }
   get viewers(): number {
     return this.#listeners.size
@@ -214,8 +229,11 @@ class VmConsole implements ViewedConsole {
       try {
         if (this.viewers > 0) this.#watch()
         if (await this.#file.refresh()) this.#ring()
+        this.#said = ''
       } catch (error) {
-        this.#log.warn('serial.log-unreadable', { vm: this.#id, error: String(error) })
+        if (this.#said !== String(error))
+          this.#log.warn('serial.log-unreadable', { vm: this.#id, error: String(error) })
+        this.#said = String(error)
       }
       await this.#trim()
     }

@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Fault } from '../../ipc/faults.ts'
 import { LIMITS, MiB } from '../../ipc/units.ts'
-import { openToRead, type ReadHandle } from '../os/files.ts'
+import { openToRead, type ReadHandle, readHeadNow } from '../os/files.ts'
+import { requireRegular } from '../os/read-files.ts'
 
 /** What trimming needs of the disk. Both raise on failure. */
 export interface LogDisk {
@@ -15,6 +16,8 @@ export interface LogDisk {
 /** Grown past the kept size by this much, the head is punched. */
 export const TRIM_SLACK_BYTES = 16 * MiB
 const BLOCK = 4096
+/** Digits of the largest offset, and its line end. */
+const HEAD_FILE_BYTES = 32
 
 /** The serial log of one VM as QEMU appends to it. Offsets are file offsets and count every byte the guest ever wrote. */
 export class ConsoleLog {
@@ -30,6 +33,7 @@ export class ConsoleLog {
   #inode: number | undefined
   #file: Promise<ReadHandle> | undefined
   #gone: Fault | undefined
+  #problem = ''
 
   constructor(path: string, disk: LogDisk, keepBytes: number = LIMITS.consoleLogBytes, slackBytes = TRIM_SLACK_BYTES) {
     this.path = path
@@ -37,7 +41,7 @@ export class ConsoleLog {
     this.#disk = disk
     this.#keepBytes = keepBytes
     this.#slackBytes = slackBytes
-    const found = statSync(path, { throwIfNoEntry: false })
+    const found = this.#found(path)
     this.#end = found?.size ?? 0
     this.#inode = found?.ino
     this.#punched = readHead(this.#headPath)
@@ -59,13 +63,15 @@ export class ConsoleLog {
     return this.#gone
   }
 
-  /** Looks at the file again; true when something changed. */
+  /** Why the log could not be looked at the last time, in words; '' = it could. */
+  get problem(): string {
+    return this.#problem
+  }
+
+  /** Looks at the file again; true when something changed. Rejects with `problem`. */
   async refresh(): Promise<boolean> {
     if (this.#gone) return false
-    const found = await stat(this.path).catch((e: NodeJS.ErrnoException) => {
-      if (e.code === 'ENOENT') return undefined
-      throw e
-    })
+    const found = await this.#look()
     if (!found) return this.#inode === undefined ? false : this.#lose('the serial log was removed')
     if (this.#inode !== undefined && (found.ino !== this.#inode || found.size < this.#end))
       return this.#lose('the serial log was replaced; open the console again')
@@ -100,15 +106,45 @@ export class ConsoleLog {
     await file?.close().catch(() => {})
   }
 
+  /** Never raises: what cannot be looked at has recorded nothing as far as anybody knows. */
+  #found(path: string): Stats | undefined {
+    try {
+      const found = statSync(path, { throwIfNoEntry: false })
+      if (found) requireRegular(found)
+      return found
+    } catch (error) {
+      this.#problem = wordsOf(error)
+      return undefined
+    }
+  }
+
+  async #look(): Promise<Stats | undefined> {
+    try {
+      const found = await stat(this.path).catch((e: NodeJS.ErrnoException) => {
+        if (e.code === 'ENOENT') return undefined
+        throw e
+      })
+      // Another file in its place is another log, whatever it is.
+      if (found && (this.#inode === undefined || found.ino === this.#inode)) requireRegular(found)
+      this.#problem = ''
+      return found
+    } catch (error) {
+      this.#problem = wordsOf(error)
+      throw error
+    }
+  }
+
   #lose(detail: string): true {
     this.#gone = new Fault('console/unavailable', 'transient', { detail })
     return true
   }
 }
 
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 200)
+
 function readHead(path: string): number {
   try {
-    const head = Number(readFileSync(path, 'latin1').trim())
+    const head = Number(readHeadNow(path, HEAD_FILE_BYTES).toString('latin1').trim())
     return Number.isSafeInteger(head) && head >= 0 ? head : 0
   } catch {
     return 0

@@ -42,6 +42,23 @@ describe('a report', () => {
     expect(buildReport(anInput({ capacity: whole })).capacity).toEqual(whole)
   })
 
+  it('is made whatever is wrong with one VM, which it names', () => {
+    const consoleEnd = (id: string) => {
+      if (id === ID) throw new Error('too many symbolic links')
+      return 5n
+    }
+    const results = new Map([
+      [ID, undefined],
+      [OTHER, undefined],
+    ])
+    const { vms, notices } = buildReport(anInput({ results, consoleEnd }))
+    expect(vms).toMatchObject([
+      { vmId: ID, consoleEnd: 0n },
+      { vmId: OTHER, consoleEnd: 5n },
+    ])
+    expect(notices).toEqual([`VM ${ID} cannot be described (too many symbolic links).`])
+  })
+
   it('says of each image for how long nothing referred to it, where that is counted', async () => {
     const image = { sha256: '1'.repeat(64), sizeBytes: 5 }
     const { images } = buildReport(anInput({ images: [{ ...image, unusedMs: 61_900 }, image] }))
@@ -99,11 +116,13 @@ describe('a report', () => {
       vm.id === ID ? { acceleration: 'tcg', startedAt: new Date(0), identity } : undefined
     await rig.want(aVm(), aVm({ vmId: OTHER, name: 'db', powerState: 'stopped' }))
     await rig.tick()
-    expect(rig.engine.metered().map(({ id, process }) => [id, process])).toEqual([
-      [ID, identity],
-      [OTHER, undefined],
-    ])
-    expect(rig.engine.metered()[0]?.dir).toBe(dirname(rig.recordFile(ID)))
+    expect(new Map(rig.engine.metered().map(({ id, process }) => [id, process]))).toEqual(
+      new Map<string, unknown>([
+        [ID, identity],
+        [OTHER, undefined],
+      ]),
+    )
+    expect(rig.engine.metered().find(({ id }) => id === ID)?.dir).toBe(dirname(rig.recordFile(ID)))
   })
 
   it('a quarantined VM carries its whole spec, readable without the row it came from', async () => {

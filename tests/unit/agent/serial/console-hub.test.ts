@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +32,31 @@ describe('the consoles of a host', () => {
     expect(hub.end(VM)).toBe(5n)
     expect(hub.end('b'.repeat(32))).toBe(0n)
     await expect(hub.view('b'.repeat(32), { from: 0 })).rejects.toMatchObject({ code: 'vm/not-found' })
+  })
+
+  it.each<[string, (path: string) => unknown]>([
+    ['a link to itself', (path) => symlinkSync(path, path)],
+    ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a directory', (path) => mkdirSync(path)],
+  ])('counts a log that is %s as nothing recorded, and says so until it can be read', async (_, make) => {
+    const log = join(dir, 'serial.log')
+    make(log)
+    hub = new ConsoleHub({ logPathOf: () => log })
+    expect(hub.end(VM)).toBe(0n)
+    hub.ensure({ id: VM, logPath: log, connect: never })
+    expect(hub.notices()).toEqual([expect.stringContaining(`The serial logs of 1 VMs cannot be read (${log}: `)])
+    rmSync(log, { recursive: true })
+    writeFileSync(log, 'hello')
+    await expect.poll(() => hub.end(VM)).toBe(5n)
+    expect(hub.notices()).toEqual([])
+  })
+
+  it('goes on where the note of what was cut off is a named pipe', () => {
+    const log = join(dir, 'serial.log')
+    writeFileSync(log, 'hello')
+    execFileSync('mkfifo', [`${log}.head`])
+    hub = new ConsoleHub({ logPathOf: () => log })
+    expect(hub.end(VM)).toBe(5n)
   })
 
   it('opens a console at the end the log has now, however long nobody looked', async () => {
