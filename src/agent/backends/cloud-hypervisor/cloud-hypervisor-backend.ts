@@ -19,7 +19,7 @@ import type {
   SerialPump,
   StopOptions,
 } from '../backend.ts'
-import { killProcess } from '../end-process.ts'
+import { isGone, killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
 import { findProcess, forgetProcess, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { ApiClient } from './api-client.ts'
@@ -31,6 +31,8 @@ import { stopVmm } from './ch-stop.ts'
 import { type ChEnding, endingOf, parseEvents } from './event-log.ts'
 import { failureReasonOf } from './failure-reason.ts'
 
+/** A VMM that broke off in the middle of an answer is gone within this. */
+const DYING_MS = 1_000
 const CONNECT_MS = 2_000
 /** A VMM whose process lives and that says nothing for this long is hung. */
 const HUNG_MS = 20_000
@@ -212,7 +214,7 @@ export class CloudHypervisorBackend implements Backend {
 
   /** What the boot failed with, once its VMM is gone. */
   async #giveUp(vm: VmLayout, process: VmmProcess, error: unknown): Promise<Fault> {
-    const died = !this.#deps.processes.alive(process.identity)
+    const died = await isGone(this.#deps, process.identity, DYING_MS)
     await killProcess(this.#deps, process.identity)
     await this.#letGo(vm)
     const fault = asFault(error)
