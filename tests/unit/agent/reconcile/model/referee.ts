@@ -235,7 +235,8 @@ export class Referee implements Watcher {
     const isWanted = this.applied.get(id) !== undefined && !this.applied.get(id)!.tombstone
     if (record?.admitted && !held && !this.applied.get(id)?.tombstone)
       this.#fail(`${id[0]} was admitted and is not counted`)
-    if (held && record?.quarantine) this.#fail(`${id[0]} is in quarantine and is counted`)
+    // Wanted again, it counts before its record can say so.
+    if (held && record?.quarantine && !isWanted) this.#fail(`${id[0]} is in quarantine and is counted`)
     if (held && !record && !isWanted) this.#fail(`${id[0]} is nobody and is counted`)
   }
 }
