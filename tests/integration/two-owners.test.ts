@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { OwnershipModel } from '../support/ownership-model.ts'
 
 const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-const SEEDS = [20_240_229, Math.floor(Math.random() * 2 ** 31)]
+const SEEDS = [20_240_229, 1_060_137_942]
 
 describe('two control planes that want different things of one host', () => {
   it.each(SEEDS)(

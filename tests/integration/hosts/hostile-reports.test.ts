@@ -28,7 +28,7 @@ import { aHost, aStore, aVm } from '../../unit/main/control/a-store.ts'
 
 const GROWTH_MB = 32
 const FUZZ_MS = 5_000
-const SEEDS = [20_240_229, Math.floor(Math.random() * 2 ** 31)]
+const SEEDS = [20_240_229, 1_060_137_942]
 const FLEET = 'f'.repeat(32)
 const HOST_ID = 'b'.repeat(32)
 
