@@ -52,6 +52,11 @@ export class ImageCache {
     return new ImageCache(await ImageStore.open(dir, options.look), options)
   }
 
+  /** Sentences for the report: what in the directory is not used. */
+  notices(): readonly string[] {
+    return this.#store.skipped()
+  }
+
   /** From memory: safe to call while a report is built. */
   stat(sha256: string): { haveBytes: number; complete: boolean } {
     return this.#store.stat(sha256)
@@ -72,10 +77,10 @@ export class ImageCache {
    * image of that kind, or a disk of another format than declared; kind '' is "disk", format '' is what it is.
    */
   async bootImage(sha256: string, kind: string, format = ''): Promise<BootImage> {
-    if (!this.stat(sha256).complete)
-      throw new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` })
+    if (!this.stat(sha256).complete) throw notFound(sha256)
     this.#given.set(sha256, this.givenOut(sha256) + 1)
     try {
+      if (!(await this.#store.isIntact(sha256))) throw notFound(sha256)
       if (kind === 'kernel') return await this.#unpack(sha256)
       if (kind !== '' && kind !== 'disk')
         throw new Fault('image/format', 'permanent', { detail: `kind "${kind.slice(0, 20)}"` })
@@ -85,7 +90,7 @@ export class ImageCache {
     } catch (error) {
       if (isAbsent(error)) {
         this.#store.lost(sha256)
-        throw new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` }, { cause: error })
+        throw notFound(sha256, error)
       }
       if (!(error instanceof Fault) || error.code !== 'image/format') throw error
       throw new Fault(error.code, error.disposition, { ...error.params, image: `Image ${short(sha256)}` })
@@ -190,3 +195,5 @@ export class ImageCache {
 
 const AS_IT_IS = 'Add it again with the format it has.'
 const short = (sha256: string) => sha256.slice(0, 12)
+const notFound = (sha256: string, cause?: unknown): Fault =>
+  new Fault('image/not-found', 'transient', { image: `image ${short(sha256)}` }, { cause })

@@ -9,7 +9,8 @@ import {
   RESERVE_BYTES,
   requireRoom,
 } from '../os/disk-space.ts'
-import { ensureDir, listDir, moveDurable, removeTree, sizeIfPresent, tempBeside } from '../os/files.ts'
+import { ensureDir, listDir, moveDurable, regularFile, removeTree, sizeIfPresent, tempBeside } from '../os/files.ts'
+import { UnusableFile } from '../os/read-files.ts'
 import { removeOrigin } from './part-origin.ts'
 import type { PartialImage } from './partial-image.ts'
 
@@ -21,6 +22,7 @@ export class ImageStore {
   readonly #parts = new Map<string, number>()
   readonly #dropping = new Map<string, Promise<void>>()
   readonly #listeners = new Set<(sha256: string) => void>()
+  readonly #skipped: string[] = []
   #makeRoom: ((bytes: number) => Promise<void>) | undefined
 
   private constructor(dir: string, look: LookAtDisk) {
@@ -38,11 +40,22 @@ export class ImageStore {
       const [sha256 = '', ...suffix] = name.split('.')
       const owner = suffix[0] === 'kernel' ? sha256 : suffix.join('.') === 'part.json' ? `${sha256}.part` : name
       const torn = name.endsWith('.tmp') || !names.includes(owner) || empty.has(owner)
-      if (torn) await removeTree('images.clean', join(dir, name))
-      else if (isSha256(sha256) && suffix.length === 0) store.#whole.set(sha256, await sizeOf(join(dir, name)))
-      else if (isSha256(sha256) && suffix.join('.') === 'part') store.#parts.set(sha256, await sizeOf(join(dir, name)))
+      try {
+        if (torn) await removeTree('images.clean', join(dir, name))
+        else if (isSha256(sha256) && suffix.length === 0) store.#whole.set(sha256, await heldIn(join(dir, name)))
+        else if (isSha256(sha256) && suffix.join('.') === 'part')
+          store.#parts.set(sha256, await heldIn(join(dir, name)))
+      } catch (error) {
+        const problem = error instanceof Error ? error.message : String(error)
+        store.#skipped.push(`One file in the image cache is left out (${join(dir, name)}: ${problem}).`)
+      }
     }
     return store
+  }
+
+  /** A sentence for each file that was left out of the index, or could not be cleared away. */
+  skipped(): readonly string[] {
+    return this.#skipped
   }
 
   stat(sha256: string): { haveBytes: number; complete: boolean } {
@@ -109,6 +122,19 @@ export class ImageStore {
     await removeTree('image.collect-file', gone)
   }
 
+  /** True while the file of a whole image is one, of the size it came with; another is removed, and counts as absent. */
+  async isIntact(sha256: string): Promise<boolean> {
+    const size = this.#whole.get(sha256)
+    const found = await regularFile(this.file(sha256)).catch((error) => {
+      if (error instanceof UnusableFile) return undefined
+      throw error
+    })
+    if (size === undefined || found?.size === size) return size !== undefined
+    // Who asked at the same time may have removed it, and a new one may be on its way.
+    if (this.#whole.get(sha256) === size) await this.dropWhole(sha256).catch(() => {})
+    return false
+  }
+
   /** Its file is gone from under us. */
   lost(sha256: string): void {
     this.#whole.delete(sha256)
@@ -162,9 +188,12 @@ export class ImageStore {
 
 async function emptyParts(dir: string, names: readonly string[]): Promise<Set<string>> {
   const empty = new Set<string>()
-  for (const name of names) if (name.endsWith('.part') && (await sizeOf(join(dir, name))) === 0) empty.add(name)
+  const isEmpty = async (name: string) => (await regularFile(join(dir, name)).catch(() => undefined))?.size === 0
+  for (const name of names) if (name.endsWith('.part') && (await isEmpty(name))) empty.add(name)
   return empty
 }
+
+const heldIn = async (path: string): Promise<number> => (await regularFile(path))?.size ?? 0
 
 const sizeOf = async (path: string): Promise<number> => (await sizeIfPresent(path)) ?? 0
 

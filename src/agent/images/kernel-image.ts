@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   ensureDir,
   extractRange,
   moveDurable,
+  readIfPresent,
   readRange,
   removeTree,
   sizeIfPresent,
@@ -33,8 +33,8 @@ export interface UnpackOptions {
 
 /** The unpacked form of a kernel image, made once beside it (temp + rename). Raises `image/format` (permanent). */
 export async function unpackKernelImage(tar: string, dir: string, options: UnpackOptions): Promise<KernelImage> {
-  if ((await sizeIfPresent(join(dir, 'cmdline'))) === undefined) await unpack(tar, dir, options)
-  const cmdline = (await readFile(join(dir, 'cmdline'), 'utf8')).trim()
+  if ((await sizeIfPresent(join(dir, 'cmdline')).catch(() => undefined)) === undefined) await unpack(tar, dir, options)
+  const cmdline = ((await readIfPresent(join(dir, 'cmdline'), CMDLINE_LIMIT + 1))?.toString('utf8') ?? '').trim()
   return { kind: 'kernel', kernel: join(dir, 'kernel'), initrd: join(dir, 'initrd'), cmdline }
 }
 

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { Fault } from '../../ipc/faults.ts'
-import { AppendFile, publishFile, removeTree, sizeIfPresent } from '../os/files.ts'
+import { AppendFile, publishFile, regularFile, removeTree } from '../os/files.ts'
+import { UnusableFile } from '../os/read-files.ts'
 
 /**
  * The unfinished file of one image, appended to and hashed in the same step. Opening it hashes what an earlier try
@@ -22,7 +23,7 @@ export class PartialImage {
 
   static async open(path: string, signal: AbortSignal): Promise<PartialImage> {
     const hash = createHash('sha256')
-    const size = (await sizeIfPresent(path)) ?? 0
+    const size = await heldIn(path)
     if (size > 0)
       for await (const chunk of createReadStream(path, { signal, highWaterMark: 1024 * 1024 })) hash.update(chunk)
     return new PartialImage(path, await AppendFile.open('image.open', path), hash, size)
@@ -48,7 +49,7 @@ export class PartialImage {
   /** Throws the bytes away; the next append starts at 0. */
   async restart(): Promise<PartialImage> {
     await this.close()
-    await removeTree('image.restart', this.#path)
+    await clear(this.#path)
     return new PartialImage(this.#path, await AppendFile.open('image.reopen', this.#path), createHash('sha256'), 0)
   }
 
@@ -66,5 +67,18 @@ export class PartialImage {
       throw new Fault('image/digest-mismatch', 'permanent', params)
     }
     await publishFile('image.publish', this.#path, to)
+  }
+}
+
+const clear = (path: string): Promise<void> => removeTree('image.restart', path)
+
+/** Bytes of an earlier try. What is no regular file is removed: through a link they would go into another file. */
+async function heldIn(path: string): Promise<number> {
+  try {
+    return (await regularFile(path))?.size ?? 0
+  } catch (error) {
+    if (!(error instanceof UnusableFile)) throw error
+    await clear(path)
+    return 0
   }
 }

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,6 +69,53 @@ describe('the image cache', () => {
     cache = await open()
   })
   afterEach(() => rm(join(dir, '..'), { recursive: true, force: true }))
+
+  const ODD: [string, (path: string) => Promise<unknown>][] = [
+    ['a named pipe', async (path) => execFileSync('mkfifo', [path])],
+    ['a link to itself', (path) => symlink(path, path)],
+    ['a link to another file', (path) => symlink('/etc/passwd', path)],
+  ]
+
+  describe.each(ODD)('%s in its directory', (_, make) => {
+    it('is left out and named; the others are there', async () => {
+      await push(IMAGE)
+      const other = join(dir, 'b'.repeat(64))
+      await make(other)
+      await make(`${other}.part`)
+      const again = await open()
+      expect(again.list()).toEqual([{ sha256: SHA, sizeBytes: IMAGE.length }])
+      expect(again.notices()).toEqual([expect.stringContaining(other), expect.stringContaining(other)])
+    })
+
+    it('in place of a half image does not keep the image from coming', async () => {
+      await make(join(dir, `${SHA}.part`))
+      cache = await open()
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(cache.stat(SHA).complete).toBe(true)
+    })
+
+    it('in place of a whole image is not booted; it comes anew', async () => {
+      await push(IMAGE)
+      await rm(join(dir, SHA))
+      await make(join(dir, SHA))
+      await expect(cache.bootImage(SHA, 'disk')).rejects.toMatchObject({ code: 'image/not-found' })
+      expect(cache.list()).toEqual([])
+      await cache.fetch(URL, SHA, () => {}, live())
+      expect(await cache.bootImage(SHA, 'disk')).toMatchObject({ virtualBytes: IMAGE.length })
+    })
+  })
+
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    ['cut short', (path) => truncate(path, 600)],
+    ['a directory', (path) => rm(path).then(() => mkdir(path))],
+  ])('does not boot an image that is %s since it came, and takes it anew', async (_, spoil) => {
+    await push(IMAGE)
+    await spoil(join(dir, SHA))
+    await expect(cache.bootImage(SHA, 'disk')).rejects.toMatchObject({ code: 'image/not-found' })
+    expect([cache.list(), await readdir(dir)]).toEqual([[], []])
+    await cache.fetch(URL, SHA, () => {}, live())
+    expect(await readFile(join(dir, SHA))).toEqual(IMAGE)
+  })
 
   describe('downloads', () => {
     it('keeps no empty file of a transfer that brought nothing, nor one that an agent left behind', async () => {
