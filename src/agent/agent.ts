@@ -20,6 +20,7 @@ import { fileDesired } from './records/desired-state.ts'
 import { DiskReserve } from './records/disk-reserve.ts'
 import { Identity } from './records/identity.ts'
 import { agentLayout } from './records/layout.ts'
+import { requireStateDirs, usingState } from './records/state-dir.ts'
 import { clearLeftovers, fileRecords } from './records/vm-records.ts'
 import { startRpcServer } from './rpc/server.ts'
 import { ensureHostKey } from './seed/host-key.ts'
@@ -72,19 +73,24 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     for (const step of undo.toReversed()) await step()
   })
   try {
-    await ensureDir('state.dir', stateDir)
+    await usingState(stateDir, () => ensureDir('state.dir', stateDir))
+    await requireStateDirs(layout)
     const reserve = await DiskReserve.open(layout.reserve)
     reserve.start(clock)
     undo.push(() => reserve.stop())
-    undo.push(await reserve.spend(() => takeLock(layout.lock, processes)))
-    await clearLeftovers(layout)
-    const identity = await Identity.load(layout.identity, clock.now, reserve.files.writeDurable)
+    undo.push(await usingState(stateDir, () => reserve.spend(() => takeLock(layout.lock, processes))))
+    const leftovers = await usingState(stateDir, () => clearLeftovers(layout))
+    const identity = await usingState(stateDir, () =>
+      Identity.load(layout.identity, clock.now, reserve.files.writeDurable),
+    )
     const looking = new AbortController()
     undo.push(() => looking.abort())
     const programs = hypervisorFacts(platform, vfkit, options.backend)
     const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
-    const images = await ImageCache.open(layout.images, { clock })
+    const images = await usingState(layout.images, () => ImageCache.open(layout.images, { clock }))
     undo.push(() => images.close())
+    const skipped = [...leftovers, ...images.notices()]
+    for (const what of skipped) log.warn('state.skipped', { what })
     const records = fileRecords(layout, reserve.files)
     const desired = fileDesired(layout.desired, reserve.files)
     const collector = await startCollector(images, {
@@ -132,7 +138,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
-      notices: () => [...hub.notices(), ...guestNetwork.notices()],
+      notices: () => [...hub.notices(), ...guestNetwork.notices(), ...skipped],
       measured: {
         host: () => metrics.host(),
         vm: (id) => metrics.vm(id),

@@ -151,6 +151,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'It was left as it is; the agent does not start, its VMs keep running.',
       'Install the newer agent again.',
     ),
+  'agent/state-unusable': (p) =>
+    t(
+      `The agent cannot use ${or(p['dir'], 'its state directory')}${p['host'] ? ` on ${p['host']}` : ''}${why(p)}.`,
+      'The agent does not start; its VMs keep running.',
+      'Make it a directory that the user of the agent may read and write, on a disk that can be written; then start the agent again.',
+    ),
   'agent/version-skew': (p) =>
     t(
       `The agent on ${host(p)} speaks another protocol version.`,

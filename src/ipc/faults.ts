@@ -34,6 +34,7 @@ export const FAULT_CODES = [
   'agent/already-running',
   'agent/identity-damaged',
   'agent/identity-newer',
+  'agent/state-unusable',
   'agent/version-skew',
   'agent/foreign-controller',
   'agent/superseded',

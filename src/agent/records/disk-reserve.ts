@@ -43,7 +43,7 @@ export class DiskReserve {
 
   /** Fills it if there is room; never rejects because there is none. */
   static async open(path: string, look: LookAtDisk = diskSpace): Promise<DiskReserve> {
-    const reserve = new DiskReserve(path, look, (await files.sizeIfPresent(path)) ?? 0)
+    const reserve = new DiskReserve(path, look, (await files.sizeIfPresent(path).catch(() => 0)) ?? 0)
     await reserve.refill()
     return reserve
   }

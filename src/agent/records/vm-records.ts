@@ -90,14 +90,28 @@ function recordOf(id: string, bytes: Buffer): VmRecord {
   return record
 }
 
-/** Removes what writers and removers left that died at work; only what nothing refers to. Call before anything is begun. */
-export async function clearLeftovers(layout: AgentLayout): Promise<void> {
-  await files.removeTree('trash.empty', layout.trash)
-  const vms = (await files.listDir(layout.vms)).filter(isId).map((id) => layout.vmDir(id).dir)
-  for (const dir of [layout.stateDir, ...vms]) {
-    const temps = (await files.listDir(dir)).filter(files.isTemp)
-    for (const temp of temps) await files.removeTree('state.clean', join(dir, temp))
+/**
+ * Removes what writers and removers left that died at work; only what nothing refers to. Call before anything is begun.
+ * What cannot be removed stays; resolves with a sentence for each.
+ */
+export async function clearLeftovers(layout: AgentLayout): Promise<string[]> {
+  const troubles: string[] = []
+  const clear = async (path: string, work: () => Promise<unknown>) => {
+    try {
+      await work()
+    } catch (error) {
+      troubles.push(`What an earlier agent left cannot be cleared away (${path}: ${problemOf(error)}).`)
+    }
   }
-  // Made for a record that never came.
-  for (const dir of vms) if ((await files.listDir(dir)).length === 0) await files.removeEmptyDir('vm-dir.clean', dir)
+  await clear(layout.trash, () => files.removeTree('trash.empty', layout.trash))
+  const vms = (await files.listDir(layout.vms)).filter(isId).map((id) => layout.vmDir(id).dir)
+  for (const dir of [layout.stateDir, ...vms])
+    await clear(dir, async () => {
+      const temps = (await files.listDir(dir)).filter(files.isTemp).map((name) => join(dir, name))
+      for (const temp of temps) await clear(temp, () => files.removeTree('state.clean', temp))
+      // Made for a record that never came.
+      if (dir !== layout.stateDir && (await files.listDir(dir)).length === 0)
+        await files.removeEmptyDir('vm-dir.clean', dir)
+    })
+  return troubles
 }

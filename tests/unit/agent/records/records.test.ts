@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as files from '../../../../src/agent/os/files.ts'
 import { Identity, requireUsable } from '../../../../src/agent/records/identity.ts'
 import { type AgentLayout, agentLayout } from '../../../../src/agent/records/layout.ts'
+import { requireStateDirs, usingState } from '../../../../src/agent/records/state-dir.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
 import { clearLeftovers, fileRecords } from '../../../../src/agent/records/vm-records.ts'
 import { VmSpecSchema } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
@@ -216,6 +218,46 @@ describe('VM records', () => {
     expect((await readdir(dir)).sort()).toEqual(['disk.qcow2', 'of-a-person.tmp', 'record.json'])
     expect(await readdir(layout.vms)).toEqual([ID])
     expect(await readdir(layout.stateDir)).toEqual(['vms'])
+  })
+
+  it("what cannot be cleared away of one VM is said, and the other VMs' leftovers go", async () => {
+    const odd = layout.vmDir(ID).dir
+    const temp = join(layout.vmDir('c'.repeat(32)).dir, 'record.json.0123456789ab.tmp')
+    await mkdir(join(temp, '..'), { recursive: true })
+    await writeFile(temp, '')
+    await symlink(odd, odd)
+    expect(await clearLeftovers(layout)).toEqual([
+      expect.stringMatching(/^What an earlier agent left cannot be cleared away \(.*a{32}: ELOOP/),
+    ])
+    expect(await readdir(layout.vms)).toEqual([ID])
+    expect((await fileRecords(layout).read(ID)).kind).toBe('unreadable')
+  })
+
+  describe('the directories that hold everything', () => {
+    it.each<[string, (path: string) => Promise<unknown>]>([
+      ['a file', (path) => writeFile(path, '')],
+      ['a named pipe', async (path) => execFileSync('mkfifo', [path])],
+      ['a link to itself', (path) => symlink(path, path)],
+      ['a link that leads nowhere', (path) => symlink('/nowhere/x', path)],
+    ])('are named where one is %s', async (_, make) => {
+      await expect(requireStateDirs(layout)).resolves.toBeUndefined()
+      for (const dir of [layout.vms, layout.images]) {
+        await make(dir)
+        await expect(requireStateDirs(layout)).rejects.toMatchObject({ code: 'agent/state-unusable', params: { dir } })
+        await rm(dir)
+      }
+    })
+
+    it.each([
+      ['EROFS', 'agent/state-unusable'],
+      ['EACCES', 'agent/state-unusable'],
+      ['ENOSPC', 'ENOSPC'],
+    ])('%s while they are used is %s', async (code, raised) => {
+      const refuse = async () => {
+        throw Object.assign(new Error(`${code}: no`), { code })
+      }
+      await expect(usingState('/state', refuse)).rejects.toMatchObject({ code: raised })
+    })
   })
 
   it.each(['../../etc', 'A'.repeat(32), ''])('the id %j becomes no path', (id) => {
