@@ -162,6 +162,7 @@ export class Engine {
     const ids = await this.#options.passes.records.list()
     if (!this.#counted) await this.#count(ids)
     this.#recorded = new Set(ids)
+    this.#unreadable.keep(this.#recorded)
     this.#unlisted = ''
     const busy = [...this.#workers].filter(([, worker]) => !worker.idle).map(([id]) => id)
     for (const id of new Set([...ids, ...this.#wanted.ids(), ...busy])) this.#deliver(id)

@@ -35,6 +35,11 @@ export class UnreadableRecords {
     this.#notices.delete(vmId)
   }
 
+  /** Forgets all that have no record any more. */
+  keep(recorded: ReadonlySet<string>): void {
+    for (const vmId of this.#notices.keys()) if (!recorded.has(vmId)) this.#notices.delete(vmId)
+  }
+
   notices(): string[] {
     return [...this.#notices.values()]
   }

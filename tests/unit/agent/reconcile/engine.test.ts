@@ -318,6 +318,18 @@ describe('the engine', () => {
     expect(rig.row(OTHER)?.reason).toBe('vm/over-capacity')
   })
 
+  it('an unreadable record is told of no longer once its directory is gone', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.unreadable.add(ID)
+    await rig.want()
+    await rig.tick()
+    expect(rig.engine.report().notices).toEqual([expect.stringContaining('cannot be read')])
+    rig.records.texts.delete(ID)
+    await rig.tick()
+    expect(rig.engine.report().notices).toEqual([])
+  })
+
   it('an unreadable record has no row after a restart, only a notice, until it can be read', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
