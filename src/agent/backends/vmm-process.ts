@@ -1,11 +1,15 @@
 import { realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readIfPresent, removeTree, writeDurable } from '../os/files.ts'
 import type { Processes, ProcessIdentity } from '../os/process.ts'
 import type { VmLayout } from '../records/layout.ts'
 
-/** Where the process of one VM is noted, and the directory it runs in. */
-export type VmmFiles = Pick<VmLayout, 'dir' | 'hypervisor' | 'pidfile'>
+/** Where the process of one VM is noted, and by what it is known: the directory it runs in and an argument. */
+export type VmmFiles = Pick<VmLayout, 'dir' | 'hypervisor' | 'pidfile' | 'argument'>
+
+/** A look through all processes stands this long, ms, for VMs that nothing says run: a thousand of them cost one. */
+const SCAN_VALID_MS = 1_000
 
 const NoteFile = z.object({
   pid: z.number().int(),
@@ -26,13 +30,10 @@ export interface VmmProcess {
   machine: string
 }
 
-/**
- * Durable before a spawn: until its process is noted, one that runs in the VM's directory with this argument is taken
- * for it.
- */
-export async function noteStart(vm: VmmFiles, processes: Processes, argument: string): Promise<void> {
+/** Durable before a spawn: until its process is noted, one that is the VM's by directory and argument is looked for. */
+export async function noteStart(vm: VmmFiles, processes: Processes): Promise<void> {
   const identity = { pid: 0, startTime: '', bootId: processes.bootId() }
-  await writeNote(vm, { identity, startedAt: new Date(0), acceleration: '', machine: '' }, argument)
+  await writeNote(vm, { identity, startedAt: new Date(0), acceleration: '', machine: '' }, vm.argument)
 }
 
 /** Durable before it resolves: from then on the process is found again by this alone. */
@@ -60,7 +61,7 @@ export async function forgetProcess(vm: VmmFiles): Promise<void> {
   await removeTree('vmm.forget-pidfile', vm.pidfile)
 }
 
-/** The running hypervisor of this VM, whichever agent started it; never another process that has its pid now. */
+/** The running hypervisor of this VM, whichever agent started it; never another process, whatever the files say. */
 export async function findProcess(
   vm: VmmFiles,
   processes: Processes,
@@ -68,8 +69,13 @@ export async function findProcess(
   unnotedPid: () => Promise<number | undefined> = () => pidfilePid(vm.pidfile),
 ): Promise<VmmProcess | undefined> {
   const seen = await peekProcess(vm, processes, now, unnotedPid)
-  if (seen && !seen.noted) await noteProcess(vm, seen.process)
+  // Where it cannot be noted, with its directory gone or the disk full, the next look searches again.
+  if (seen && !seen.noted) await noteProcess(vm, seen.process).catch(unlessOfFiles)
   return seen?.process
+}
+
+function unlessOfFiles(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code === undefined) throw error
 }
 
 /** As findProcess, for who only looks: writes nothing. `noted` = it is found again without its pidfile. */
@@ -79,17 +85,49 @@ export async function peekProcess(
   now: () => number,
   unnotedPid: () => Promise<number | undefined> = () => pidfilePid(vm.pidfile),
 ): Promise<{ process: VmmProcess; noted: boolean } | undefined> {
-  const noted = await readNote(vm)
-  if (noted && processes.alive(noted.identity)) return { process: noted, noted: true }
-  // An agent that died between the spawn and the note leaves what the process says its pid is, or where it runs.
-  const dir = await realpath(vm.dir).catch(() => undefined)
-  if (dir === undefined) return undefined
-  const started = noted?.starting === undefined ? undefined : processes.pidsIn?.(dir, noted.starting)[0]
-  const pid = (await unnotedPid()) ?? started ?? Number.NaN
-  const identity = processes.identify(pid)
-  if (!identity || processes.cwd(pid) !== dir) return undefined
+  const note = await readNote(vm)
+  const noted = note === 'damaged' ? undefined : note
+  const isAlive = noted !== undefined && processes.alive(noted.identity)
+  const dir = await realDir(vm.dir)
+  if (isAlive && isOf(vm, dir, processes, noted.identity.pid)) return { process: noted, noted: true }
+  // Only what forgetProcess leaves, or a process that ended, may be judged by an older look.
+  const isPlain = note === undefined || (noted !== undefined && noted.starting === undefined && !isAlive)
+  const pid = (await unnoted(vm, dir, processes, unnotedPid)) ?? searched(vm, dir, processes, isPlain)
+  const identity = processes.identify(pid ?? Number.NaN)
+  if (!identity) return undefined
   const startedAt = new Date(now() - processes.ageMs(identity))
   return { process: { identity, startedAt, acceleration: '', machine: noted?.machine ?? '' }, noted: false }
+}
+
+async function unnoted(
+  vm: VmmFiles,
+  dir: string,
+  processes: Processes,
+  unnotedPid: () => Promise<number | undefined>,
+): Promise<number | undefined> {
+  const pid = await unnotedPid().catch(() => undefined)
+  return pid !== undefined && processes.identify(pid) && isOf(vm, dir, processes, pid) ? pid : undefined
+}
+
+const searched = (vm: VmmFiles, dir: string, processes: Processes, isPlain: boolean): number | undefined =>
+  [dir, removed(dir)]
+    .flatMap((place) => processes.pidsIn?.(place, vm.argument, isPlain ? SCAN_VALID_MS : 0) ?? [])
+    .at(0)
+
+/** What cannot be read, as of a process that is ending, speaks against nothing. */
+function isOf(vm: VmmFiles, dir: string, processes: Processes, pid: number): boolean {
+  if (processes.hasArgument(pid, vm.argument) === false) return false
+  const cwd = processes.cwd(pid)
+  return cwd === undefined || cwd === dir || cwd === removed(dir) || vm.argument.includes(basename(vm.dir))
+}
+
+/** How Linux tells of a working directory that was removed. */
+const removed = (dir: string): string => `${dir} (deleted)`
+
+/** As the kernel names it, even when it is gone. */
+async function realDir(dir: string): Promise<string> {
+  const parent = async () => join(await realpath(dirname(dir)).catch(() => dirname(dir)), basename(dir))
+  return await realpath(dir).catch(parent)
 }
 
 async function pidfilePid(path: string): Promise<number | undefined> {
@@ -97,11 +135,13 @@ async function pidfilePid(path: string): Promise<number | undefined> {
   return bytes === undefined ? undefined : Number(bytes.toString('utf8').trim())
 }
 
-async function readNote(vm: VmmFiles): Promise<(VmmProcess & { starting: string | undefined }) | undefined> {
-  const bytes = await readIfPresent(vm.hypervisor)
+async function readNote(
+  vm: VmmFiles,
+): Promise<(VmmProcess & { starting: string | undefined }) | 'damaged' | undefined> {
+  const bytes = await readIfPresent(vm.hypervisor).catch(() => Buffer.alloc(0))
   if (bytes === undefined) return undefined
   const note = NoteFile.safeParse(parseJson(bytes.toString('utf8')))
-  if (!note.success) return undefined
+  if (!note.success) return 'damaged'
   const { pid, start_time, boot_id, started_at, acceleration, machine, starting } = note.data
   return {
     identity: { pid, startTime: start_time, bootId: boot_id },

@@ -18,7 +18,9 @@ export interface DarwinSources {
  */
 export function darwinProcesses(sources: DarwinSources = {}): Processes {
   const { look = lookNow, kill = process.kill, monotonic = () => performance.now(), now = Date.now } = sources
-  const seen = new Map<number, { startTime: string; at: number }>()
+  /** What a process was started with and where stays true of it, and is looked up once. */
+  const seen = new Map<number, { startTime: string; at: number; args?: string; cwd?: string | undefined }>()
+  let all = { at: Number.NEGATIVE_INFINITY, text: '' }
   let boot = ''
   const bootId = () => {
     boot ||= look('sysctl', ['-n', 'kern.bootsessionuuid']).stdout.trim()
@@ -32,7 +34,8 @@ export function darwinProcesses(sources: DarwinSources = {}): Processes {
       seen.delete(pid)
       return undefined
     }
-    seen.set(pid, { startTime, at: monotonic() })
+    const before = seen.get(pid)
+    seen.set(pid, { ...(before?.startTime === startTime ? before : {}), startTime, at: monotonic() })
     return { pid, startTime, bootId: bootId() }
   }
   const startTimeOf = (pid: number): string | undefined => {
@@ -42,7 +45,13 @@ export function darwinProcesses(sources: DarwinSources = {}): Processes {
   }
   const alive = ({ pid, startTime, bootId: of }: ProcessIdentity): boolean =>
     of === bootId() && startTimeOf(pid) === startTime
-  const cwd = (pid: number) => cwdOf(look('lsof', ['-a', '-p', String(pid), '-d', 'cwd', '-Fn']).stdout)
+  const cwdNow = (pid: number) => cwdOf(look('lsof', ['-a', '-p', String(pid), '-d', 'cwd', '-Fn']).stdout)
+  const keep = <K extends 'args' | 'cwd'>(pid: number, key: K, value: () => string | undefined): string | undefined => {
+    const known = seen.get(pid)
+    const found = known?.[key] ?? value()
+    if (known && found !== undefined) known[key] = found
+    return found
+  }
   return {
     bootId,
     uptimeMs: () => Math.round(uptime() * 1000),
@@ -53,11 +62,17 @@ export function darwinProcesses(sources: DarwinSources = {}): Processes {
       seen.delete(identity.pid)
       return alive(identity) && sendSignal(point, identity.pid, signal, kill)
     },
-    pidsIn(dir, argument) {
-      const { stdout } = look('ps', ['-axww', '-o', 'pid=,args='])
-      return pidsWith(stdout, argument).filter((pid) => cwd(pid) === dir)
+    hasArgument(pid, argument) {
+      const ask = () => look('ps', ['-ww', '-o', 'pid=,args=', '-p', String(pid)]).stdout.trim() || undefined
+      const text = keep(pid, 'args', ask)
+      return text === undefined ? undefined : pidsWith(text, argument).includes(pid)
     },
-    cwd,
+    pidsIn(dir, argument, validMs = 0) {
+      const at = monotonic()
+      if (at - all.at >= validMs) all = { at, text: look('ps', ['-axww', '-o', 'pid=,args=']).stdout }
+      return pidsWith(all.text, argument).filter((pid) => cwdNow(pid) === dir)
+    },
+    cwd: (pid) => keep(pid, 'cwd', () => cwdNow(pid)),
   }
 }
 

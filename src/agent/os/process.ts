@@ -26,8 +26,13 @@ export interface Processes {
   signal(point: Failpoint, identity: ProcessIdentity, signal: NodeJS.Signals): boolean
   /** Working directory; undefined when it cannot be read. */
   cwd(pid: number): string | undefined
-  /** Pids of what runs in this working directory and was given this argument. Looks at every process; absent = cannot. */
-  pidsIn?(dir: string, argument: string): number[]
+  /** Whether it was given exactly this argument; undefined when that cannot be read. */
+  hasArgument(pid: number, argument: string): boolean | undefined
+  /**
+   * Pids of what runs in this working directory and was given this argument. Looks at every process, or trusts a look
+   * not older than `validMs`, 0 when absent. Absent = cannot.
+   */
+  pidsIn?(dir: string, argument: string, validMs?: number): number[]
 }
 
 /** Ticks per second in /proc; fixed by the kernel's interface. */
@@ -62,6 +67,19 @@ export function linuxProcesses(proc = '/proc', kill: Kill = process.kill): Proce
     }
   }
   const uptimeMs = () => Math.round(Number.parseFloat(readFileSync(`${proc}/uptime`, 'utf8')) * 1000)
+  const hasArgument = (pid: number, argument: string) => {
+    const text = readProc(`${proc}/${pid}/cmdline`)
+    return text ? text.split('\0').includes(argument) : undefined
+  }
+  let seen = { at: Number.NEGATIVE_INFINITY, byDir: new Map<string, number[]>() }
+  const pidsByDir = (validMs: number) => {
+    const at = performance.now()
+    if (at - seen.at >= validMs) {
+      const pids = readdirSync(proc).map(Number).filter(Number.isInteger)
+      seen = { at, byDir: Map.groupBy(pids, (pid) => cwd(pid) ?? '') }
+    }
+    return seen.byDir
+  }
   return {
     bootId,
     uptimeMs,
@@ -70,11 +88,11 @@ export function linuxProcesses(proc = '/proc', kill: Kill = process.kill): Proce
     alive,
     signal: (point, identity, signal) => alive(identity) && sendSignal(point, identity.pid, signal, kill),
     cwd,
-    pidsIn: (dir, argument) =>
-      readdirSync(proc)
-        .map(Number)
-        .filter((pid) => identify(pid) && cwd(pid) === dir)
-        .filter((pid) => readProc(`${proc}/${pid}/cmdline`)?.split('\0').includes(argument)),
+    hasArgument,
+    pidsIn: (dir, argument, validMs = 0) =>
+      (pidsByDir(validMs).get(dir) ?? []).filter(
+        (pid) => identify(pid) && cwd(pid) === dir && hasArgument(pid, argument) === true,
+      ),
   }
 }
 

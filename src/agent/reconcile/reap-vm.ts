@@ -82,10 +82,11 @@ async function noteClock(deps: PassDeps, before: VmRecord, after: VmRecord): Pro
 }
 
 /** There is no record. For a deleted VM that is the proof people wait for: nothing of it may be left then. */
-export async function acknowledge(deps: PassDeps, vmId: string, wanted: Wanted): Promise<VmResult> {
+export async function acknowledge(deps: PassDeps, vmId: string, wanted: Wanted, running: boolean): Promise<VmResult> {
   deps.ledger.release(vmId)
   if (wanted.kind !== 'tombstone') return goneResult
   try {
+    if (running) await deps.backend.destroy(deps.layout.vmDir(vmId))
     await deps.records.remove(vmId)
     return goneResult
   } catch (error) {

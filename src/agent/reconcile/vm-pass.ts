@@ -63,10 +63,11 @@ async function actOn(
   const vm = deps.layout.vmDir(vmId)
   // Not counted yet when its record could not be read as the agent started.
   if (found?.admitted && !deps.ledger.held(vmId)) deps.ledger.note({ vmId, ...found.admitted })
-  const running = found ? await deps.backend.running(vm) : undefined
+  // Without a record too: its directory may have been removed under a guest that runs on.
+  const running = found || wanted.kind !== 'absent' ? await deps.backend.running(vm) : undefined
   const record = wanted.kind === 'live' ? await claim(deps, found, wanted.spec, running !== undefined) : found
   const plan = planVm(wanted, { record, running: running !== undefined, now: bootTime(deps) })
-  if (!record || plan.do === 'acknowledge') return await acknowledge(deps, vmId, wanted)
+  if (!record || plan.do === 'acknowledge') return await acknowledge(deps, vmId, wanted, running !== undefined)
   switch (plan.do) {
     case 'create':
       return await createVm(deps, record, running !== undefined, pass)

@@ -16,6 +16,8 @@ export interface VmLayout {
   hypervisorLog: string
   /** Identity of the hypervisor process. */
   hypervisor: string
+  /** One of the arguments of the hypervisor process, which nothing else in `dir` has. */
+  argument: string
   qmpSocketName: string
   serialSocketName: string
   serialLog: string
@@ -76,6 +78,7 @@ function vmLayout(vms: string, id: string): VmLayout {
     pidfile: join(dir, 'qemu.pid'),
     hypervisorLog: join(dir, 'qemu.log'),
     hypervisor: join(dir, 'qemu.json'),
+    argument: `guest=${id}`,
     qmpSocketName: 'qmp.sock',
     serialSocketName: 'serial.sock',
     serialLog: join(dir, 'serial.log'),

@@ -345,7 +345,7 @@ describe('cloud-hypervisor', () => {
     await bootFirst(rig, vm)
     const [pid] = await pidsIn(vm.dir)
     await rm(rig.note(vm))
-    const elsewhere = { ...linuxProcesses(), cwd: () => '/somewhere/else' }
+    const elsewhere = { ...linuxProcesses(), cwd: () => '/somewhere/else', pidsIn: () => [] }
     expect(await rig.open({ processes: elsewhere }).running(vm)).toBeUndefined()
     await rig.open().destroy(vm)
     expect(linuxProcesses().identify(pid!)).toBeUndefined()

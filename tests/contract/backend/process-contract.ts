@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Backend } from '../../../src/agent/backends/backend.ts'
@@ -60,6 +61,7 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
     })
     const boot = () => bootFirst(under, vm)
     const again = (backend: Backend) => backend.boot({ vm, spec: SPEC, image: under.image, machine: '' }, live())
+    const pidfile = () => (under.backend.files?.(vm) ?? vm).pidfile
     const noted = async () => JSON.parse(await readFile(under.note(vm), 'utf8')) as Note
     const denote = async (change: Partial<Note>) =>
       await writeFile(under.note(vm), JSON.stringify({ ...(await noted()), ...change }))
@@ -103,6 +105,57 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
       expect(await under.open().running(vm)).toBeDefined()
     })
 
+    it('its process is found again whatever became of its note, and is ended with it', async () => {
+      await boot()
+      const [pid] = await pidsIn(vm.dir)
+      await writeFile(under.note(vm), 'junk')
+      await rm(pidfile(), { force: true })
+      expect(await under.open().running(vm)).toBeDefined()
+      await again(under.open())
+      expect(await pidsIn(vm.dir)).toEqual([pid])
+      await writeFile(under.note(vm), 'junk')
+      await rm(pidfile(), { force: true })
+      await under.open().destroy(vm)
+      expect(await pidsIn(vm.dir)).toEqual([])
+    })
+
+    it('its process is found and ended when its directory was removed under it', async () => {
+      await boot()
+      const { pid } = await noted()
+      await rm(vm.dir, { recursive: true, maxRetries: 20 })
+      const next = under.open()
+      expect(await next.running(vm)).toBeDefined()
+      await next.destroy(vm)
+      expect(linuxProcesses().identify(pid)).toBeUndefined()
+    })
+
+    it('a note of another VM leads to nothing of that VM', async () => {
+      await boot()
+      const { pid } = await noted()
+      const other = agentLayout(under.stateDir).vmDir('f'.repeat(32))
+      await mkdir(other.dir, { recursive: true })
+      await copyFile(under.note(vm), under.note(other))
+      const next = under.open()
+      expect(await next.running(other)).toBeUndefined()
+      await next.shutdown(other, atOnce(), live())
+      await next.destroy(other)
+      expect(linuxProcesses().identify(pid)).toBeDefined()
+      await rm(other.dir, { recursive: true })
+    })
+
+    it('a process that only stands in the directory of the VM is left alone, whatever the files say of it', async () => {
+      const shell = spawn('/bin/sleep', ['600'], { cwd: vm.dir })
+      const { pid, startTime, bootId } = linuxProcesses().identify(shell.pid!)!
+      const rest = { started_at: new Date(0).toISOString(), acceleration: 'tcg', machine: 'x' }
+      await writeFile(under.note(vm), JSON.stringify({ pid, start_time: startTime, boot_id: bootId, ...rest }))
+      await writeFile(pidfile(), `${pid}\n`)
+      const next = under.open()
+      expect(await next.running(vm)).toBeUndefined()
+      await next.destroy(vm)
+      expect(linuxProcesses().identify(pid)).toBeDefined()
+      shell.kill('SIGKILL')
+    })
+
     it('an agent killed right after it started the process leaves one that the next agent takes up', async () => {
       let killed = false
       onHit((point, phase) => {
@@ -118,14 +171,12 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
     })
 
     it('a process of an earlier boot of the host is not signalled', async () => {
-      await boot()
-      const { pid } = await noted()
-      await rm(under.stateDir, { recursive: true, force: true }).catch(() => {})
-      await mkdir(vm.dir, { recursive: true })
+      const foreign = spawn('/bin/sleep', ['600'])
+      const pid = foreign.pid!
       await writeFile(under.note(vm), JSON.stringify({ ...other(pid), boot_id: 'an-earlier-boot' }))
       await under.open().destroy(vm)
       expect(linuxProcesses().identify(pid)).toBeDefined()
-      process.kill(pid, 'SIGKILL')
+      foreign.kill('SIGKILL')
     })
 
     it('another process that has its pid now is not signalled', async () => {

@@ -39,7 +39,7 @@ export async function startVmm(
   // Up to v52 a socket that is left makes it end at once.
   for (const name of [places.apiSocketName, places.serialSocketName, places.events])
     await removeTree('ch.clear', join(vm.dir, name))
-  await noteStart(places, processes, `path=${places.apiSocketName}`)
+  await noteStart(places, processes)
   const argv = chCommand(host.program, places).flatMap(({ args }) => args)
   const place = { cwd: vm.dir, logFile: places.log }
   const pid = await detach('ch.spawn', host.program, argv.slice(1), place).catch(host.missing(host.program))

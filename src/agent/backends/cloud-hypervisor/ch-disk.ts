@@ -1,8 +1,9 @@
-import { Fault } from '../../../ipc/faults.ts'
-import { GiB } from '../../../ipc/units.ts'
+import { dirname } from 'node:path'
 import type { BootImage } from '../../images/image-cache.ts'
-import type { Run, RunResult } from '../../os/exec.ts'
-import { isAbsent, isDiskFull, publishFile, removeTree, tempBeside } from '../../os/files.ts'
+import { namedIfFull } from '../../os/disk-space.ts'
+import type { Run } from '../../os/exec.ts'
+import { publishFile, removeTree, sizeIfPresent, tempBeside } from '../../os/files.ts'
+import { namedIfMissing, requireDone, requireFit } from '../root-disk.ts'
 
 const COPY_MS = 600_000
 const GROW_MS = 60_000
@@ -25,32 +26,19 @@ export async function createRawDisk(
   diskGb: number,
   signal: AbortSignal,
 ): Promise<void> {
-  if (image.kind === 'disk' && image.virtualBytes > diskGb * GiB)
-    throw new Fault('image/too-big-for-disk', 'permanent', {
-      needed: `${(image.virtualBytes / GiB).toFixed(1)} GiB`,
-      disk: `${diskGb} GiB`,
-    })
+  requireFit(image, diskGb)
   const temp = tempBeside(path)
+  const needed = image.kind === 'disk' ? ((await sizeIfPresent(image.file)) ?? 0) : 0
   try {
     const making = createArgv(image, temp, diskGb)
-    check(await run('ch-disk.create', 'qemu-img', making, { signal, timeoutMs: COPY_MS }))
+    requireDone(await run('ch-disk.create', 'qemu-img', making, { signal, timeoutMs: COPY_MS }))
     if (image.kind === 'disk') {
       const growing = ['resize', '-q', '-f', 'raw', temp, `${diskGb}G`]
-      check(await run('ch-disk.grow', 'qemu-img', growing, { signal, timeoutMs: GROW_MS }))
+      requireDone(await run('ch-disk.grow', 'qemu-img', growing, { signal, timeoutMs: GROW_MS }))
     }
     await publishFile('ch-disk.publish', temp, path)
   } catch (error) {
     await removeTree('ch-disk.discard', temp)
-    if (isAbsent(error))
-      throw new Fault('vmm/missing', 'permanent', { detail: 'qemu-img is not installed' }, { cause: error })
-    if (isDiskFull(error)) throw new Fault('host/disk-full', 'transient', {}, { cause: error })
-    throw error
+    throw await namedIfFull(namedIfMissing(error), dirname(path), needed)
   }
-}
-
-function check({ code, stderr, timedOut }: RunResult): void {
-  if (timedOut) throw new Fault('vmm/failed', 'transient', { detail: 'qemu-img did not end' })
-  if (code === 0) return
-  if (/No space left on device/.test(stderr)) throw new Fault('host/disk-full', 'transient', {})
-  throw new Fault('vmm/failed', 'transient', { detail: stderr.trim().slice(0, 300) })
 }

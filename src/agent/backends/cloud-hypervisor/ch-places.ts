@@ -8,6 +8,8 @@ export interface ChPlaces extends VmmFiles, ChFiles {
   log: string
 }
 
+const API_SOCKET = 'api.sock'
+
 /** Where the things of one VM are that other backends name otherwise. Pure. */
 export function chPlaces(vm: VmLayout): ChPlaces {
   return {
@@ -15,7 +17,8 @@ export function chPlaces(vm: VmLayout): ChPlaces {
     hypervisor: join(vm.dir, 'cloud-hypervisor.json'),
     pidfile: join(vm.dir, 'cloud-hypervisor.pid'),
     log: join(vm.dir, 'cloud-hypervisor.log'),
-    apiSocketName: 'api.sock',
+    argument: `path=${API_SOCKET}`,
+    apiSocketName: API_SOCKET,
     serialSocketName: vm.serialSocketName,
     events: 'events.log',
     disk: basename(vm.rawDisk),

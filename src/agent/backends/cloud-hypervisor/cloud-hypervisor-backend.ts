@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asFault, Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
@@ -208,7 +209,8 @@ export class CloudHypervisorBackend implements Backend {
       if (seen.silentSince === undefined)
         this.#deps.log.warn('vm.no-answer', { vm: vm.id, error: asFault(error).message })
       seen.silentSince ??= this.#deps.clock.monotonic()
-      return process.machine !== ''
+      // Without its directory it cannot answer, and is nobody's to go on with.
+      return process.machine !== '' || !(await realpath(vm.dir).catch(() => ''))
     }
   }
 

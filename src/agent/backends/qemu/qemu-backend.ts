@@ -215,7 +215,7 @@ export class QemuBackend implements Backend {
     const argv = command.slice(1).flatMap(({ args }) => args)
     await forgetProcess(vm)
     this.#forgetMonitor(vm.id)
-    await noteStart(vm, this.#deps.processes, `guest=${vm.id}`)
+    await noteStart(vm, this.#deps.processes)
     const end = { words: '' }
     this.#ends.set(vm.id, end)
     const place = {

@@ -23,6 +23,8 @@ export interface VfkitFiles {
   pidfile: string
 }
 
+export const networkOption = (mac: string): string => `virtio-net,nat,mac=${mac}`
+
 /** vfkit's command line. Raises `vmm/failed` (permanent) for what its option syntax cannot carry. */
 export function vfkitArgv(program: string, vm: VfkitMachine, files: VfkitFiles): CommandPart[] {
   return [
@@ -32,7 +34,7 @@ export function vfkitArgv(program: string, vm: VfkitMachine, files: VfkitFiles):
     bootloader(vm, files),
     disk(files.disk, 'root disk, raw'),
     disk(files.seed, 'cloud-init seed'),
-    { args: ['--device', `virtio-net,nat,mac=${vm.mac}`], why: "macOS's own NAT and DHCP; the MAC finds the lease" },
+    { args: ['--device', networkOption(vm.mac)], why: "macOS's own NAT and DHCP; the MAC finds the lease" },
     { args: ['--device', 'virtio-serial,pty'], why: 'console hvc0, which the agent records' },
     { args: ['--device', 'virtio-rng'], why: 'entropy' },
     { args: ['--restful-uri', restUri(files.restSocket)], why: 'how the agent asks and stops it' },

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path'
+import { macOf } from '../../network/mac.ts'
 import type { VmLayout } from '../../records/layout.ts'
 import type { VmmFiles } from '../vmm-process.ts'
-import type { VfkitFiles } from './argv.ts'
+import { networkOption, type VfkitFiles } from './argv.ts'
 
 export interface VfkitPlaces extends VmmFiles, VfkitFiles {
   pidfile: string
@@ -21,6 +22,7 @@ export function vfkitPlaces(vm: VmLayout): VfkitPlaces {
     dir: vm.dir,
     hypervisor: join(vm.dir, 'vfkit.json'),
     pidfile: join(vm.dir, 'vfkit.pid'),
+    argument: networkOption(macOf(vm.id)),
     log: join(vm.dir, 'vfkit.log'),
     disk: vm.rawDisk,
     seed: vm.seed,

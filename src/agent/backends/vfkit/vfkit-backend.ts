@@ -192,7 +192,7 @@ export class VfkitBackend implements Backend {
     await this.#letGo(vm)
     await ensureDir('vfkit.socket-dir', places.socketDir)
     const argv = command.flatMap(({ args }) => args).slice(1)
-    await noteStart(places, processes, places.pidfile)
+    await noteStart(places, processes)
     const pid = await detach('vfkit.spawn', program, argv, { cwd: vm.dir, logFile: places.log }).catch(this.#missing)
     const identity = processes.identify(pid)
     if (!identity) throw await this.#startFailed(vm)

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
-import { Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import { namingFullDisk } from '../../os/disk-space.ts'
 import type { Run } from '../../os/exec.ts'
-import { cloneFile, growFile, isAbsent, publishFile, removeTree, sizeIfPresent, tempBeside } from '../../os/files.ts'
+import { cloneFile, growFile, publishFile, removeTree, sizeIfPresent, tempBeside } from '../../os/files.ts'
+import { namedIfMissing, requireDone, requireFit } from '../root-disk.ts'
 
 /** A whole image converted on a slow disk. */
 const CONVERT_MS = 600_000
@@ -23,12 +23,7 @@ export async function createRawDisk(
   diskGb: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = diskGb * GiB
-  if (image.kind === 'disk' && image.virtualBytes > wanted)
-    throw new Fault('image/too-big-for-disk', 'permanent', {
-      needed: `${(image.virtualBytes / GiB).toFixed(1)} GiB`,
-      disk: `${diskGb} GiB`,
-    })
+  requireFit(image, diskGb)
   const temp = tempBeside(path)
   const needed = image.kind === 'disk' ? ((await sizeIfPresent(image.file)) ?? 0) : 0
   try {
@@ -36,7 +31,7 @@ export async function createRawDisk(
       if (image.kind === 'disk' && image.format === 'qcow2') await convert(run, image.file, temp, signal)
       else if (image.kind === 'disk') await cloneFile('vfkit-disk.clone', image.file, temp)
       signal.throwIfAborted()
-      await growFile('vfkit-disk.grow', temp, wanted)
+      await growFile('vfkit-disk.grow', temp, diskGb * GiB)
       await publishFile('vfkit-disk.publish', temp, path)
     })
   } catch (error) {
@@ -49,10 +44,8 @@ export async function createRawDisk(
 async function convert(run: Run, from: string, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', 'qcow2', '-O', 'raw', from, to]
   const options = { signal, timeoutMs: CONVERT_MS }
-  const { code, stderr, timedOut } = await run('vfkit-disk.convert', 'qemu-img', args, options).catch((error) => {
-    throw isAbsent(error) ? new Fault('vmm/missing', 'permanent', { detail: NO_CONVERTER }, { cause: error }) : error
+  const ended = await run('vfkit-disk.convert', 'qemu-img', args, options).catch((error) => {
+    throw namedIfMissing(error, NO_CONVERTER)
   })
-  if (timedOut) throw new Fault('vmm/failed', 'transient', { detail: 'qemu-img did not end' })
-  if (/No space left on device/.test(stderr)) throw new Fault('host/disk-full', 'transient', {})
-  if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: stderr.trim().slice(0, 300) })
+  requireDone(ended)
 }

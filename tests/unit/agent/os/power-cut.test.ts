@@ -34,7 +34,8 @@ const PROCESS: VmmProcess = {
   machine: 'fake-1',
 }
 /** Of a host that was not rebooted: the process of the note runs. */
-const processes = { alive: () => true, identify: () => undefined, uptimeMs: () => 0 } as unknown as Processes
+const known = { hasArgument: () => undefined, cwd: () => undefined, identify: () => undefined }
+const processes = { ...known, alive: () => true, uptimeMs: () => 0 } as unknown as Processes
 
 /** Its disks and process notes are files, written as the real ones are. */
 class FileBackend extends FakeBackend {

@@ -254,6 +254,18 @@ describe('a deleted VM', () => {
     expect(rig.engine.report()).toMatchObject({ destroyed: [ID], quarantined: [] })
   })
 
+  it('is not acknowledged while its guest runs, though its record is lost', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    rig.records.texts.delete(ID)
+    rig.backend.fail('destroy', new Fault('vm/stop-failed', 'transient', { detail: 'busy' }))
+    await rig.want(dead(0n))
+    expect(rig.engine.report().destroyed).toEqual([])
+    await rig.tick()
+    expect(rig.backend.guests.size).toBe(0)
+    expect(rig.engine.report().destroyed).toEqual([ID])
+  })
+
   it('undelete before it was stopped counts it again, and it never stops', async () => {
     await using rig = await Rig.open({ caps: { vcpus: 1 } })
     await rig.want(aVm())

@@ -54,7 +54,8 @@ describe('the command line of a VM', () => {
   })
   const show = async (ref = 'web') => {
     const layout = agentLayout(stateDir)
-    const processes = { alive: () => runs !== undefined, identify: () => undefined } as unknown as Processes
+    const known = { identify: () => undefined, hasArgument: () => undefined, cwd: () => undefined }
+    const processes = { ...known, alive: () => runs !== undefined } as unknown as Processes
     if (runs) {
       await mkdir(layout.vmDir(ID).dir, { recursive: true })
       const started = { identity, startedAt: new Date(0), acceleration: 'tcg', machine: 'pc-1' }

@@ -9,7 +9,7 @@ import { failureReasonOf } from '../../../../../src/agent/backends/qemu/failure-
 import { QemuBackend } from '../../../../../src/agent/backends/qemu/qemu-backend.ts'
 import { diskArgv } from '../../../../../src/agent/backends/qemu/qemu-disk.ts'
 import { QemuMachines, resolveMachine } from '../../../../../src/agent/backends/qemu/qemu-machines.ts'
-import { findProcess, noteProcess } from '../../../../../src/agent/backends/vmm-process.ts'
+import { findProcess, noteProcess, noteStart } from '../../../../../src/agent/backends/vmm-process.ts'
 import { macOf } from '../../../../../src/agent/network/mac.ts'
 import type { Run } from '../../../../../src/agent/os/exec.ts'
 import type { Processes, ProcessIdentity } from '../../../../../src/agent/os/process.ts'
@@ -217,6 +217,7 @@ describe('finding a QEMU again', () => {
     alive: (one) => one.startTime === '1000' && one.bootId === 'boot',
     signal: () => false,
     cwd: () => vm(dir).dir,
+    hasArgument: () => true,
     ...change,
   })
   const note = (change: Partial<ProcessIdentity> = {}) =>
@@ -265,8 +266,40 @@ describe('finding a QEMU again', () => {
     expect(await findProcess(vm(dir), host({ identify: () => undefined }), Date.now)).toMatchObject({ identity })
   })
 
-  it('does not take a process of the pidfile that works elsewhere', async () => {
+  it('does not take a process of the pidfile that is no hypervisor of this VM, wherever it stands', async () => {
     await writeFile(vm(dir).pidfile, '77\n')
-    expect(await findProcess(vm(dir), host({ cwd: () => '/' }), Date.now)).toBeUndefined()
+    expect(await findProcess(vm(dir), host({ hasArgument: () => false }), Date.now)).toBeUndefined()
+  })
+
+  it('does not take a noted process that is of another VM', async () => {
+    await note()
+    const other = host({ hasArgument: (_pid, argument) => argument === 'guest=another', cwd: () => '/vms/another' })
+    expect(await findProcess(vm(dir), other, Date.now)).toBeUndefined()
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['is gone', async () => {}],
+    ['is damaged', () => writeFile(vm(dir).hypervisor, 'junk')],
+    ['cannot be read', () => mkdir(vm(dir).hypervisor)],
+    ['names a process of another VM', () => note({ pid: 78 })],
+    ['lies in a directory that was removed', () => rm(vm(dir).dir, { recursive: true })],
+  ])('searches all processes when its note %s', async (_case, damage) => {
+    await damage()
+    const hasArgument = (pid: number, argument: string) => pid === 77 && argument === `guest=${ID}`
+    const pidsIn = (at: string, argument: string) => (at === vm(dir).dir && hasArgument(77, argument) ? [77] : [])
+    expect(await findProcess(vm(dir), host({ hasArgument, pidsIn }), Date.now)).toMatchObject({ identity })
+  })
+
+  it('trusts an older look through all processes only where nothing hints at one', async () => {
+    const valid: unknown[] = []
+    const pidsIn = (_dir: string, _argument: string, ms?: number) => {
+      valid.push(ms)
+      return []
+    }
+    const idle = host({ alive: () => false, pidsIn })
+    await findProcess(vm(dir), idle, Date.now)
+    await noteStart(vm(dir), idle)
+    await findProcess(vm(dir), idle, Date.now)
+    expect(valid.map(Boolean)).toEqual([true, true, false, false])
   })
 })
