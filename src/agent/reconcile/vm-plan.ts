@@ -34,8 +34,12 @@ export type VmPlan =
   /** Nobody claims it: observed, never touched. */
   | { do: 'leave' }
 
-/** A VM exists only once a create was whole; a disk alone proves nothing. */
-export const exists = (record: VmRecord | undefined): record is VmRecord => record !== undefined && record.bootId !== ''
+/**
+ * A VM exists only once a create was whole; a disk alone proves nothing. Either thing that only then is written is
+ * proof: what a damaged record lost of it must not cost the disk.
+ */
+export const exists = (record: VmRecord | undefined): record is VmRecord =>
+  record !== undefined && (record.bootId !== '' || record.machine !== '' || record.startedUptimeMs > 0)
 
 /** A newer control plane may ask for more than this agent can do; empty means running. */
 export const isKnownPower = (powerState: string): boolean => ['', 'running', 'stopped'].includes(powerState)

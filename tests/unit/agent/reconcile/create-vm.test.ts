@@ -8,6 +8,9 @@ import { aVm, ID, OTHER, Rig, SHA } from './rig.ts'
 
 const permanent = () => new Fault('vmm/missing', 'permanent', { detail: 'no QEMU' })
 
+/** What the record of a create lacks that died before its proof. */
+const UNPROVEN = { bootId: '', machine: '', startedUptimeMs: 0 }
+
 describe('creating a VM', () => {
   it('tells its steps in order and ends running', async () => {
     await using rig = await Rig.open()
@@ -23,6 +26,23 @@ describe('creating a VM', () => {
       'running/ready/',
     ])
     expect(rig.backend.calls).toEqual(['preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
+  })
+
+  it('a guest that lost its record and its directory is ended before it is made anew', async () => {
+    await using rig = await Rig.open()
+    rig.backend.guests.set(ID, { acceleration: 'tcg', startedAt: new Date(0) })
+    await rig.want(aVm())
+    expect(rig.backend.calls).toEqual([`destroy ${ID}`, 'preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
+  })
+
+  it.each(['running', 'stopped'])('never replaces the disk of a VM that was whole once: %s', async (power) => {
+    await using rig = await Rig.open()
+    await rig.want(aVm({ powerState: power }))
+    await rig.records.save({ ...rig.records.of(ID)!, bootId: '' })
+    rig.backend.calls.length = 0
+    await rig.want(aVm({ powerState: power, memMb: 1024 }))
+    expect(rig.row()).toMatchObject({ power, phase: 'ready' })
+    expect(rig.backend.calls).toEqual([])
   })
 
   it('while a step runs its row is creating and says which, and nothing is proven yet', async () => {
@@ -131,7 +151,7 @@ describe('creating a VM', () => {
   it('a guest left running by a create that was never proven is ended before its disk is replaced', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
-    await rig.records.save({ ...rig.records.of(ID)!, bootId: '' })
+    await rig.records.save({ ...rig.records.of(ID)!, ...UNPROVEN })
     await rig.tick()
     const again = rig.backend.calls.slice(3)
     expect(again).toEqual([`destroy ${ID}`, 'preflight', `prepareRootDisk ${ID}`, `boot ${ID}`])
@@ -156,7 +176,7 @@ describe('creating a VM', () => {
   it('a guest of a create that has no try left does not run on', async () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
-    await rig.records.save({ ...rig.records.of(ID)!, bootId: '', createAttempts: 3 })
+    await rig.records.save({ ...rig.records.of(ID)!, ...UNPROVEN, createAttempts: 3 })
     await rig.tick()
     expect(rig.backend.guests.size).toBe(0)
     expect(rig.row()).toMatchObject({ power: 'stopped', phase: 'failed', reason: 'vm/create-cut-short' })
