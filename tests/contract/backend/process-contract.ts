@@ -73,6 +73,21 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
       })
     })
 
+    it('however many ask at once, what the host has is looked at once', async () => {
+      let runs = 0
+      onHit((point, phase) => {
+        if (point.includes('.ask-') && phase === 'before') runs++
+      })
+      const backend = under.open()
+      await backend.preflight(live())
+      const once = runs
+      runs = 0
+      const other = under.open()
+      await Promise.all(Array.from({ length: 40 }, () => other.preflight(live())))
+      expect(once).toBeGreaterThan(0)
+      expect(runs).toBe(once)
+    })
+
     it('a root disk is put in place whole, over what an unfinished create left', async () => {
       await writeFile(under.disk(vm), 'half a disk')
       await under.backend.prepareRootDisk(vm, SPEC, under.image, live())

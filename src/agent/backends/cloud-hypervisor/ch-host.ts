@@ -3,6 +3,7 @@ import { Fault } from '../../../ipc/faults.ts'
 import type { Acceleration } from '../../facts/acceleration-probe.ts'
 import type { Run } from '../../os/exec.ts'
 import { isAbsent } from '../../os/files.ts'
+import { SharedLook } from '../shared-look.ts'
 import { CLOUD_HYPERVISOR } from './argv.ts'
 
 const ASK_MS = 10_000
@@ -37,7 +38,7 @@ export interface ChHostOptions {
 export class ChHost {
   readonly program: string
   readonly #options: ChHostOptions
-  #looked = false
+  readonly #programs = new SharedLook(() => this.#lookForPrograms())
 
   constructor(options: ChHostOptions) {
     this.#options = options
@@ -46,15 +47,17 @@ export class ChHost {
 
   /** Raises `vmm/missing` and `host/unsupported`, both permanent. */
   async check(signal: AbortSignal): Promise<void> {
-    const { run, kvmDevice = KVM } = this.#options
-    if (!this.#looked) {
-      const options = { signal, timeoutMs: ASK_MS }
-      await run('ch.ask-version', this.program, ['--version'], options).catch(this.missing(this.program))
-      await run('ch.ask-tool', 'qemu-img', ['--version'], options).catch(this.missing('qemu-img'))
-      this.#looked = true
-    }
+    const { kvmDevice = KVM } = this.#options
+    await this.#programs.get(signal)
     const { kind, detail } = await probeKvm({}, kvmDevice)
     if (kind === '') throw new Fault('host/unsupported', 'permanent', { host: 'This machine', detail })
+  }
+
+  async #lookForPrograms(): Promise<void> {
+    const { run } = this.#options
+    const options = { timeoutMs: ASK_MS }
+    await run('ch.ask-version', this.program, ['--version'], options).catch(this.missing(this.program))
+    await run('ch.ask-tool', 'qemu-img', ['--version'], options).catch(this.missing('qemu-img'))
   }
 
   /** Absolute path of the UEFI firmware a disk image boots with. Raises `vmm/missing` (permanent). */

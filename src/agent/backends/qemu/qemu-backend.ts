@@ -23,6 +23,7 @@ import type {
   StopOptions,
 } from '../backend.ts'
 import { isGone, killProcess } from '../end-process.ts'
+import { SharedLook } from '../shared-look.ts'
 import { findProcess, forgetProcess, noteProcess, noteStart, type VmmProcess } from '../vmm-process.ts'
 import { qemuOptions } from './argv.ts'
 import { endWords, failureReasonOf } from './failure-reason.ts'
@@ -78,7 +79,7 @@ export class QemuBackend implements Backend {
   readonly #ends = new Map<string, { words: string }>()
   readonly #listeners = new Set<(vmId: string) => void>()
   readonly #machines: QemuMachines
-  #hasImageTool = false
+  readonly #imageTool = new SharedLook(() => this.#lookForImageTool())
 
   constructor(deps: QemuDeps) {
     this.#deps = deps
@@ -87,7 +88,7 @@ export class QemuBackend implements Backend {
 
   async preflight(signal: AbortSignal): Promise<void> {
     await this.#machines.newest(signal)
-    if (!this.#hasImageTool) await this.#lookForImageTool(signal)
+    await this.#imageTool.get(signal)
     await this.#acceleration(signal)
   }
 
@@ -170,10 +171,9 @@ export class QemuBackend implements Backend {
     for (const monitor of this.#monitors.values()) monitor.close()
   }
 
-  async #lookForImageTool(signal: AbortSignal): Promise<void> {
+  async #lookForImageTool(): Promise<void> {
     try {
-      await this.#deps.run('vmm.ask-tool', 'qemu-img', ['--version'], { signal, timeoutMs: 10_000 })
-      this.#hasImageTool = true
+      await this.#deps.run('vmm.ask-tool', 'qemu-img', ['--version'], { timeoutMs: 10_000 })
     } catch (error) {
       throw isAbsent(error) ? missingProgram('qemu-img', error) : error
     }

@@ -1,6 +1,7 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { Run } from '../../os/exec.ts'
 import { isAbsent } from '../../os/files.ts'
+import { SharedLook } from '../shared-look.ts'
 
 export const QEMU = 'qemu-system-x86_64'
 
@@ -18,19 +19,22 @@ export function resolveMachine(help: string): string | undefined {
 export const machinesIn = (help: string): ReadonlySet<string> =>
   new Set(help.split('\n').flatMap((line) => /^([a-z0-9][\w.+-]*)\s/.exec(line)?.[1] ?? []))
 
+interface Offered {
+  newest: string
+  all: ReadonlySet<string>
+}
+
 /** What machine types the installed QEMU offers. Asked once, and again when one is not among them: QEMU may be newer. */
 export class QemuMachines {
-  readonly #run: Run
-  #known: { newest: string; all: ReadonlySet<string> } | undefined
+  readonly #offered: SharedLook<Offered>
 
   constructor(run: Run) {
-    this.#run = run
+    this.#offered = new SharedLook(() => ask(run))
   }
 
   /** For a VM that boots for the first time. Raises `vmm/missing` and `vmm/failed` (permanent). */
   async newest(signal: AbortSignal): Promise<string> {
-    this.#known ??= await this.#ask(signal)
-    return this.#known.newest
+    return (await this.#offered.get(signal)).newest
   }
 
   /**
@@ -38,25 +42,21 @@ export class QemuMachines {
    * type would be other hardware to the guest, which nobody chose.
    */
   async pinned(machine: string, signal: AbortSignal): Promise<string> {
-    if (this.#known?.all.has(machine)) return machine
-    this.#known = await this.#ask(signal)
-    if (!this.#known.all.has(machine))
-      throw new Fault('vmm/machine-gone', 'permanent', { machine, newest: this.#known.newest })
+    if ((await this.#offered.get(signal)).all.has(machine)) return machine
+    const { newest, all } = await this.#offered.renew(signal)
+    if (!all.has(machine)) throw new Fault('vmm/machine-gone', 'permanent', { machine, newest })
     return machine
   }
+}
 
-  async #ask(signal: AbortSignal): Promise<{ newest: string; all: ReadonlySet<string> }> {
-    try {
-      const { stdout, stderr } = await this.#run('vmm.ask-machines', QEMU, ['-machine', 'help'], {
-        signal,
-        timeoutMs: HELP_MS,
-      })
-      const newest = resolveMachine(stdout)
-      if (newest === undefined)
-        throw new Fault('vmm/failed', 'permanent', { detail: stderr.trim().slice(0, 300) || 'QEMU offers no q35' })
-      return { newest, all: machinesIn(stdout) }
-    } catch (error) {
-      throw isAbsent(error) ? missingProgram(QEMU, error) : error
-    }
+async function ask(run: Run): Promise<Offered> {
+  try {
+    const { stdout, stderr } = await run('vmm.ask-machines', QEMU, ['-machine', 'help'], { timeoutMs: HELP_MS })
+    const newest = resolveMachine(stdout)
+    if (newest === undefined)
+      throw new Fault('vmm/failed', 'permanent', { detail: stderr.trim().slice(0, 300) || 'QEMU offers no q35' })
+    return { newest, all: machinesIn(stdout) }
+  } catch (error) {
+    throw isAbsent(error) ? missingProgram(QEMU, error) : error
   }
 }

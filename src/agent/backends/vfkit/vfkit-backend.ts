@@ -22,6 +22,7 @@ import type {
 } from '../backend.ts'
 import { killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
+import { SharedLook } from '../shared-look.ts'
 import { findProcess, forgetProcess, noteProcess, noteStart, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { vfkitArgv } from './argv.ts'
 import { failureReasonOf } from './failure-reason.ts'
@@ -81,7 +82,7 @@ export class VfkitBackend implements Backend {
   readonly #client = new VfkitClient()
   readonly #consoles = new Map<string, Console>()
   readonly #exits: ExitWatch
-  #checked = false
+  readonly #checked = new SharedLook(() => this.#check())
 
   constructor(deps: VfkitDeps) {
     this.#deps = deps
@@ -89,12 +90,14 @@ export class VfkitBackend implements Backend {
   }
 
   async preflight(signal: AbortSignal): Promise<void> {
-    if (this.#checked) return
+    await this.#checked.get(signal)
+  }
+
+  async #check(): Promise<void> {
     const { program, run } = this.#deps
-    const options = { signal, timeoutMs: VERSION_MS }
+    const options = { timeoutMs: VERSION_MS }
     const { code, stderr } = await run('vfkit.ask-version', program, ['--version'], options).catch(this.#missing)
     if (code !== 0) throw new Fault('vmm/failed', 'permanent', { detail: `${program}: ${stderr.trim().slice(0, 300)}` })
-    this.#checked = true
   }
 
   async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
