@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { around, type Failpoint, hit, type TwoStepPoint } from './failpoints.ts'
 import { openLogNow } from './files.ts'
@@ -29,6 +29,9 @@ export type Run = (
   options: RunOptions,
 ) => Promise<RunResult>
 
+/** After its end a program's last output may take this long, ms: one that it left behind may hold the pipes for ever. */
+const LAST_OUTPUT_MS = 1_000
+
 const C_LOCALE = { LC_ALL: 'C' }
 
 export const run: Run = (point, command, args, options) => around(point, () => runNow(point, command, args, options))
@@ -41,7 +44,9 @@ const runNow = (
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
+    // In a group of its own, so that what it started ends with it.
     const child = spawn(command, args, {
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...C_LOCALE },
       ...(cwd === undefined ? {} : { cwd }),
@@ -50,12 +55,14 @@ const runNow = (
     let timedOut = false
     const timer = setTimeout(() => {
       timedOut = true
-      child.kill('SIGKILL')
+      killGroup(child)
     }, timeoutMs)
-    const abort = () => child.kill('SIGKILL')
+    const abort = () => killGroup(child)
     signal?.addEventListener('abort', abort, { once: true })
+    let lastOutput: NodeJS.Timeout | undefined
     const done = () => {
       clearTimeout(timer)
+      clearTimeout(lastOutput)
       signal?.removeEventListener('abort', abort)
     }
     const out = collect(child.stdout)
@@ -64,12 +71,28 @@ const runNow = (
       done()
       reject(error)
     })
+    child.once('exit', () => {
+      lastOutput = setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, LAST_OUTPUT_MS)
+    })
     child.once('close', (code) => {
       done()
       if (signal?.aborted) reject(signal.reason)
       else resolve({ code, stdout: out(), stderr: err(), timedOut })
     })
   })
+
+/** Only while its leader is known to run: later the number may be another's. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL')
+  }
+}
 
 function collect(stream: NodeJS.ReadableStream): () => string {
   const chunks: Buffer[] = []

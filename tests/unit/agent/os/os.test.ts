@@ -115,6 +115,26 @@ describe('programs', () => {
     await expect(gone).rejects.toThrow('not wanted')
   })
 
+  it.each(['deadline', 'abort'])('end with all they started at their %s', async (why) => {
+    const pidfile = join(dir, 'pid')
+    const script = `sleep 600 & echo $! > ${pidfile}.tmp; mv ${pidfile}.tmp ${pidfile}; wait`
+    const stop = new AbortController()
+    const options = { timeoutMs: why === 'deadline' ? 2_000 : 60_000, signal: stop.signal }
+    const ended = run('vmm.ask-tool', '/bin/sh', ['-c', script], options).catch((error: Error) => error.message)
+    await expect.poll(() => readIfPresent(pidfile)).toBeDefined()
+    const pid = Number(await readFile(pidfile, 'utf8'))
+    if (why === 'abort') stop.abort(new Error('not wanted'))
+    expect(await ended).toEqual(why === 'abort' ? 'not wanted' : expect.objectContaining({ timedOut: true }))
+    await expect.poll(() => linuxProcesses().identify(pid)).toBeUndefined()
+  })
+
+  it('are not waited for when what they left behind holds their output', async () => {
+    const script = 'sleep 600 & echo $!; exit 3'
+    const { code, stdout } = await run('vmm.ask-tool', '/bin/sh', ['-c', script], { timeoutMs: 60_000 })
+    process.kill(Number(stdout), 'SIGKILL')
+    expect(code).toBe(3)
+  })
+
   it('a missing one is ENOENT, run or detached', async () => {
     await expect(run('vmm.ask-tool', '/nonexistent', [], { timeoutMs: 1_000 })).rejects.toMatchObject({
       code: 'ENOENT',
