@@ -172,7 +172,6 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       identity,
       facts,
       self,
-      notices: () => hub.notices(),
       guestNetwork,
       log,
     })

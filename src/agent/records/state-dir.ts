@@ -3,8 +3,11 @@ import { Fault } from '../../ipc/faults.ts'
 import { codeOf } from '../os/read-files.ts'
 import type { AgentLayout } from './layout.ts'
 
-/** What the system says of a place that takes no file, whatever the file; a full disk is another fault. */
-const UNUSABLE = new Set(['EACCES', 'EEXIST', 'EIO', 'EISDIR', 'ELOOP', 'ENOTDIR', 'EPERM', 'EROFS'])
+/**
+ * What the system says of a place that takes no file, whatever the file; a full disk is another fault. ENOENT is the
+ * answer to making a directory and its parents on a read-only disk.
+ */
+const UNUSABLE = new Set(['EACCES', 'EEXIST', 'EIO', 'EISDIR', 'ELOOP', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS'])
 
 const unusable = (dir: string, detail: string, cause?: unknown): Fault =>
   new Fault('agent/state-unusable', 'permanent', { dir, detail }, { cause })

@@ -35,7 +35,6 @@ export interface RpcServerOptions {
   identity: SessionIdentity
   facts: AgentFacts
   self: AgentSelf
-  notices?(): string[]
   guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
   log: Log
   /** For tests: how often a session is pinged, ms. */

@@ -16,7 +16,6 @@ import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine } from './sync-
 
 /** Changes closer together than this share one report. */
 const COALESCE_MS = 50
-const MAX_NOTICES = 20
 
 export interface SyncSessionParts {
   engine: SyncEngine
@@ -24,8 +23,6 @@ export interface SyncSessionParts {
   sessions: AgentSessions
   facts: AgentFacts
   self: AgentSelf
-  /** Sentences for the report beside the engine's own. */
-  notices?(): string[]
   /** Hears of each attach what the control plane suggests; durable before it resolves. Never rejects. */
   guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
   log: Log
@@ -172,10 +169,9 @@ class SyncSession {
 
   #report(): Report {
     const report = this.#parts.engine.report()
-    const notices = [...report.notices, ...(this.#parts.notices?.() ?? [])].slice(0, MAX_NOTICES)
     const facts = this.#untold
     this.#untold = undefined
-    return fitReport({ ...report, fenced: this.#fenced, notices, ...(facts ? { facts } : {}) })
+    return fitReport({ ...report, fenced: this.#fenced, ...(facts ? { facts } : {}) })
   }
 
   /** Until something changed, at least COALESCE_MS and at most one report period after the last report. */

@@ -251,6 +251,7 @@ describe('VM records', () => {
     it.each([
       ['EROFS', 'agent/state-unusable'],
       ['EACCES', 'agent/state-unusable'],
+      ['ENOENT', 'agent/state-unusable'],
       ['ENOSPC', 'ENOSPC'],
     ])('%s while they are used is %s', async (code, raised) => {
       const refuse = async () => {
