@@ -7,7 +7,7 @@ import { MiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import { macOf } from '../../network/mac.ts'
 import type { Detach, Run } from '../../os/exec.ts'
-import { freeBytes, isAbsent, readTail } from '../../os/files.ts'
+import { freeBytes, isAbsent, openToRead, readTail } from '../../os/files.ts'
 import type { Processes } from '../../os/process.ts'
 import { connectUnix } from '../../os/unix-socket.ts'
 import type { VmLayout } from '../../records/layout.ts'
@@ -100,6 +100,7 @@ export class QemuBackend implements Backend {
     const { vm } = request
     const found = await this.#find(vm)
     if (found) return { ...found, machine: found.machine || request.machine }
+    await requireLog(vm)
     const chosen = await this.#choose(request, signal)
     const process = await this.#spawn(vm, await this.#command(request, chosen), chosen)
     await this.#untilAnswers(vm, process, signal)
@@ -310,5 +311,17 @@ export class QemuBackend implements Backend {
     this.#forgetMonitor(vm.id)
     this.#deps.serial.stop(vm.id)
     await forgetProcess(vm)
+  }
+}
+
+/** QEMU opens the serial log itself, and would wait for ever for the reader of a pipe in its place. */
+async function requireLog({ serialLog }: VmLayout): Promise<void> {
+  try {
+    await (await openToRead(serialLog)).close()
+  } catch (error) {
+    if (isAbsent(error)) return
+    const problem = error instanceof Error ? error.message : String(error)
+    const detail = `its console cannot be recorded in ${basename(serialLog)}: ${problem}`
+    throw new Fault('vm/start-failed', 'transient', { detail }, { cause: error })
   }
 }

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { noSerialPump } from '../../../../../src/agent/backends/backend.ts'
+import { type BootRequest, noSerialPump } from '../../../../../src/agent/backends/backend.ts'
 import { guestUuid } from '../../../../../src/agent/backends/guest-uuid.ts'
 import { qemuOptions } from '../../../../../src/agent/backends/qemu/argv.ts'
 import { failureReasonOf } from '../../../../../src/agent/backends/qemu/failure-reason.ts'
@@ -247,6 +248,25 @@ describe('finding a QEMU again', () => {
     await note()
     expect(await backend.running(vm(dir))).toBeUndefined()
     expect(stopped).toEqual([ID])
+    await backend.close()
+  })
+
+  it('is not started where its serial log is a named pipe, which it would wait for', async () => {
+    execFileSync('mkfifo', [vm(dir).serialLog])
+    const backend = new QemuBackend({
+      run: () => Promise.reject(new Error('not asked')),
+      detach: () => Promise.reject(new Error('not asked')),
+      processes: host({ alive: () => false, identify: () => undefined, cwd: () => undefined }),
+      clock: systemClock,
+      log: silentLog,
+      serial: noSerialPump,
+      acceleration: () => Promise.reject(new Error('not asked')),
+    })
+    const request = { vm: vm(dir), machine: '' } as BootRequest
+    await expect(backend.boot(request, AbortSignal.timeout(5_000))).rejects.toMatchObject({
+      code: 'vm/start-failed',
+      params: { detail: 'its console cannot be recorded in serial.log: it is a named pipe, not a regular file' },
+    })
     await backend.close()
   })
 
