@@ -328,10 +328,8 @@ describe('vfkit', () => {
         },
       }
       const unable = open({ processes: refusing })
-      await expect(unable.destroy(vm)).rejects.toMatchObject({
-        code: 'vm/stop-failed',
-        params: { detail: `process ${await pid()} cannot be killed` },
-      })
+      const detail = `process ${await pid()} cannot be killed`
+      await expect(unable.destroy(vm)).rejects.toMatchObject({ code: 'vm/stop-failed', params: { detail } })
       expect(existsSync(vfkitPlaces(vm).hypervisor)).toBe(true)
       expect(existsSync(vfkitPlaces(vm).pidfile)).toBe(true)
       expect(await open().running(vm)).toBeDefined()
