@@ -1,8 +1,10 @@
-import { stat } from 'node:fs/promises'
-import { createConnection, type Server } from 'node:net'
+import { lstat, stat } from 'node:fs/promises'
+import { createConnection, Server } from 'node:net'
 import { basename, dirname } from 'node:path'
-import { Fault } from '../../ipc/faults.ts'
-import { ensureDir, listDir, removeTree, setMode, setOwner } from '../os/files.ts'
+import type { Log } from '../../ipc/base/log.ts'
+import { asFault, Fault } from '../../ipc/faults.ts'
+import { TIMES } from '../../ipc/units.ts'
+import { ensureDir, isAbsent, listDir, removeTree, setMode, setOwner } from '../os/files.ts'
 
 /** sockaddr_un holds 108 bytes with its terminating zero, and sshd must be able to name the same path. */
 const MAX_SOCKET_PATH_BYTES = 107
@@ -29,6 +31,48 @@ export async function listenOnSocket(server: Server, place: SocketPlace): Promis
   await bind(server, place.path)
   if (place.gid !== undefined) await setOwner('socket.owner', place.path, process.getuid?.() ?? 0, place.gid)
   await setMode('socket.mode', place.path, place.mode)
+}
+
+/**
+ * Looks now and then whether the socket is still where it was put, and listens there again when somebody removed it:
+ * nobody could reach the agent. Connections go on. Resolves the returned stop once nothing is under way.
+ */
+export function keepSocket(server: Server, place: SocketPlace, log: Log, everyMs: number = TIMES.reportMs) {
+  let looking = Promise.resolve()
+  const look = async () => {
+    try {
+      if (await listenAgain(server, place)) log.warn('rpc.socket-restored', { socket: place.path })
+    } catch (error) {
+      log.warn('rpc.socket-lost', { socket: place.path, error: asFault(error).message })
+    }
+  }
+  const timer = setInterval(() => {
+    looking = looking.then(look)
+  }, everyMs).unref()
+  return async (): Promise<void> => {
+    clearInterval(timer)
+    await looking
+  }
+}
+
+/** False when the socket is there, or something else that is not ours to replace. */
+async function listenAgain(server: Server, place: SocketPlace): Promise<boolean> {
+  if (server.listening) {
+    if (await isThere(place.path)) return false
+    // Of the socket alone: an HTTP/2 server's own close ends its sessions.
+    Server.prototype.close.call(server)
+  }
+  await listenOnSocket(server, place)
+  return true
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    return !isAbsent(error)
+  }
 }
 
 async function ensureDirectory(place: SocketPlace): Promise<void> {

@@ -8,7 +8,7 @@ import { MiB, TIMES } from '../../ipc/units.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
 import { ImageHandler } from './image-handler.ts'
-import { listenOnSocket } from './listen.ts'
+import { keepSocket, listenOnSocket } from './listen.ts'
 import { CALL_STREAM, requestHandler } from './request-handler.ts'
 import { watchSession } from './session-ping.ts'
 import { AgentSessions } from './sessions.ts'
@@ -67,8 +67,15 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   )
   const open = trackSessions(server, options)
   const { socketPath: path, socketMode: mode, socketGid: gid } = options
-  await listenOnSocket(server as unknown as Server, { path, mode, ...(gid === undefined ? {} : { gid }) })
-  return { close: () => close(server, open, sessions) }
+  const place = { path, mode, ...(gid === undefined ? {} : { gid }) }
+  await listenOnSocket(server as unknown as Server, place)
+  const letGo = keepSocket(server as unknown as Server, place, options.log)
+  return {
+    close: async () => {
+      await letGo()
+      await close(server, open, sessions)
+    },
+  }
 }
 
 function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {

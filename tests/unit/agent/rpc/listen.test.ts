@@ -1,9 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer as createHttp2Server } from 'node:http2'
+import { createConnection, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { listenOnSocket } from '../../../../src/agent/rpc/listen.ts'
+import { keepSocket, listenOnSocket } from '../../../../src/agent/rpc/listen.ts'
+import { silentLog } from '../../../../src/ipc/base/log.ts'
 
 let dir: string
 beforeEach(() => {
@@ -36,5 +39,43 @@ describe('the directory of a socket that a group may use', () => {
     writeFileSync(join(dir, 'home', 'letter'), '')
     await listen(join(dir, 'home', 'agent.sock'))
     expect(modeOf(join(dir, 'home'))).toBe('700')
+  })
+})
+
+describe('a socket whose file was removed', () => {
+  const open = async () => {
+    const path = join(dir, 'run', 'agent.sock')
+    const server = createHttp2Server((_request, response) => response.end('here')) as unknown as Server
+    await listenOnSocket(server, { path, mode: 0o600 })
+    const stop = keepSocket(server, { path, mode: 0o600 }, silentLog, 5)
+    const client = () => connect('http://agent', { createConnection: () => createConnection(path) })
+    const end = async () => {
+      await stop()
+      server.close()
+    }
+    return { path, client, end }
+  }
+  const ask = async (client: ReturnType<typeof connect>): Promise<string> => {
+    let text = ''
+    for await (const chunk of client.request({ ':path': '/' })) text += chunk
+    return text
+  }
+
+  it.each(['agent.sock', '.'])('is listened on again, and who was connected stays so: %s', async (removed) => {
+    const { path, client, end } = await open()
+    const before = client()
+    expect(await ask(before)).toBe('here')
+    for (let time = 0; time < 2; time++) {
+      rmSync(join(dir, 'run', removed), { recursive: true })
+      await expect.poll(() => existsSync(path) && modeOf(path)).toBe('600')
+      const after = client()
+      expect(await ask(after)).toBe('here')
+      expect(await ask(before)).toBe('here')
+      after.close()
+    }
+    before.close()
+    await once(before, 'close')
+    await end()
+    expect(existsSync(path)).toBe(false)
   })
 })
