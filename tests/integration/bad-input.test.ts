@@ -159,7 +159,7 @@ describeHosts('bad input', { timeout: 60_000 }, () => {
       ['no CPU', ['--vcpus', '0'], /vcpus/],
       ['no memory', ['--mem-mb', '-1'], /mem/],
       ['a digest that is none', ['--image-url', 'http://10.77.0.1/x', '--image-sha256', 'abc'], /64 lower-case hex/],
-      ['a URL without its digest', ['--image-url', 'http://10.77.0.1/x'], /image_sha256/],
+      ['a URL without its digest', ['--image-url', 'http://10.77.0.1/x'], /--image-sha256/],
     ])('refuses %s', async (_, args, words) => {
       expectSentence(await desktop.cli(['vm', 'create', 'web1', ...args]), 2, words)
       nothingLeft()

@@ -54,11 +54,11 @@ export class AgentProcess implements AsyncDisposable {
     await exit
   }
 
-  /** Pids of hypervisors working in this agent's state directory. */
+  /** Pids of hypervisors that run this agent's VMs; its probe is none. */
   hypervisors(): number[] {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => cwdOf(pid).startsWith(this.stateDir))
+      .filter((pid) => cwdOf(pid).startsWith(join(this.stateDir, 'vms')))
       .map(Number)
   }
 
