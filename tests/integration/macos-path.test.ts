@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { run } from '../../src/agent/os/exec.ts'
@@ -13,6 +14,8 @@ import { Session } from '../support/agent-process.ts'
 import { VFKIT_BANNER } from '../support/fake-vfkit.ts'
 import { MacAgent } from '../support/mac-agent.ts'
 
+/** A step beside the work is taken within this. */
+const LATE_MS = 15_000
 const VM = 'facade00facade00facade00facade00'
 const IP = '192.168.64.7'
 
@@ -133,9 +136,10 @@ async function dieAt(agent: MacAgent, place: Place, way: Way): Promise<void> {
     () => true,
     () => false,
   )
-  const reached = ended.then((whole) => {
-    if (whole) throw new Error(`${place} was not reached`)
-    return agent.died
+  const reached = ended.then(async (whole) => {
+    // A console is opened beside the work, maybe after all else is done.
+    const late = whole ? delay(LATE_MS, true, { ref: false }) : new Promise<never>(() => {})
+    if (await late) throw new Error(`${place} was not reached`)
   })
   await Promise.race([agent.died, reached])
 }

@@ -5,6 +5,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type VmSpec, VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type AgentProcess, Session } from './agent-process.ts'
+import { filesUnder } from './files-under.ts'
 import { tinyImageFile } from './tiny-image.ts'
 
 const PROMPT = ':~# '
@@ -90,7 +91,7 @@ export class ManyVms implements Disposable {
   }
 
   #held(): Holdings {
-    const files = readdirSync(this.#agent.stateDir, { recursive: true, encoding: 'utf8' })
+    const files = filesUnder(this.#agent.stateDir)
     return {
       agentFds: readdirSync(`/proc/${this.#agent.pid}/fd`).length,
       vmms: this.#agent.hypervisors().length,

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesUnder } from './files-under.ts'
 
 /** What there is of an agent and its VMs, seen from outside: processes, files and records, never the agent's word. */
 export interface Sight {
@@ -38,7 +39,7 @@ const VM_FILES =
 
 export function look(stateDir: string): Sight {
   const { vmms, strays } = processesOf(stateDir, true)
-  const files = filesUnder(stateDir)
+  const files = namesUnder(stateDir)
   const records = new Map<string, string>()
   for (const file of files) {
     const id = /^vms\/(\w+)\/record\.json$/.exec(file)?.[1]
@@ -120,8 +121,8 @@ function processesOf(stateDir: string, all: boolean): Pick<Sight, 'vmms' | 'stra
   return { vmms, strays }
 }
 
-function filesUnder(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+function namesUnder(dir: string): string[] {
+  return filesUnder(dir)
     .map((name) => (quietly(() => lstatSync(join(dir, name)).isDirectory()) ? `${name}/` : name))
     .sort()
 }
