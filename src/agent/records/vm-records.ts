@@ -107,10 +107,11 @@ export async function clearLeftovers(layout: AgentLayout): Promise<string[]> {
   const vms = (await files.listDir(layout.vms)).filter(isId).map((id) => layout.vmDir(id).dir)
   for (const dir of [layout.stateDir, ...vms])
     await clear(dir, async () => {
-      const temps = (await files.listDir(dir)).filter(files.isTemp).map((name) => join(dir, name))
+      const names = await files.listDir(dir)
+      const temps = names.filter(files.isTemp).map((name) => join(dir, name))
       for (const temp of temps) await clear(temp, () => files.removeTree('state.clean', temp))
-      // Made for a record that never came.
-      if (dir !== layout.stateDir && (await files.listDir(dir)).length === 0)
+      // Made for a record that never came; any other directory needs no second look.
+      if (dir !== layout.stateDir && temps.length === names.length && (await files.listDir(dir)).length === 0)
         await files.removeEmptyDir('vm-dir.clean', dir)
     })
   return troubles
