@@ -16,12 +16,14 @@ export default class TallyReporter implements Reporter {
   }
 
   onEnd(): void {
-    const tally: Tally = { passed: 0, failed: this.#errors, skipped: 0, skips: [] }
+    const tally: Tally = { passed: 0, failed: this.#errors, skipped: 0, skips: [], failures: [] }
     for (const test of this.#suite?.allTests() ?? []) {
       const outcome = test.outcome()
       if (outcome === 'expected') tally.passed++
-      else if (outcome !== 'skipped') tally.failed++
-      else {
+      else if (outcome !== 'skipped') {
+        tally.failed++
+        tally.failures.push(test.titlePath().filter(Boolean).join(' > '))
+      } else {
         const reason = test.annotations.find(({ type }) => type === 'skip')?.description ?? ''
         tally.skipped++
         tally.skips.push({ title: test.titlePath().filter(Boolean).join(' > '), reason })

@@ -9,6 +9,8 @@ export interface Tally {
   failed: number
   skipped: number
   skips: Skip[]
+  /** Titles of what failed, so that the end of a long log names them. */
+  failures: string[]
 }
 
 /** The sum of several runs. */
@@ -18,6 +20,7 @@ export function sum(tallies: readonly Tally[]): Tally {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     skips: [...a.skips, ...b.skips],
+    failures: [...a.failures, ...b.failures],
   }))
 }
 

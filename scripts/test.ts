@@ -36,14 +36,14 @@ function run(file: string, args: string[], env: Record<string, string> = {}): Pr
 async function check(name: string, file: string, ...args: string[]): Promise<Tally> {
   const failed = (await run(file, args)) === 0 ? 0 : 1
   log(`${failed ? '✗' : '✓'} ${name}`)
-  return { passed: 1 - failed, failed, skipped: 0, skips: [] }
+  return { passed: 1 - failed, failed, skipped: 0, skips: [], failures: failed ? [name] : [] }
 }
 
 async function runner(name: string, file: string, args: string[], env: Record<string, string> = {}): Promise<Tally> {
   log(`— ${name}`)
   const out = join(work, `${name}.json`)
   const code = await run(file, args, { ...env, EITRI_TALLY: out })
-  const nothing: Tally = { passed: 0, failed: 0, skipped: 0, skips: [] }
+  const nothing: Tally = { passed: 0, failed: 0, skipped: 0, skips: [], failures: [] }
   let tally = nothing
   try {
     tally = JSON.parse(readFileSync(out, 'utf8')) as Tally
@@ -51,7 +51,9 @@ async function runner(name: string, file: string, args: string[], env: Record<st
     log(`✗ ${name} left no result`)
   }
   // a runner that failed without a failed test must not pass
-  return code !== 0 && tally.failed === 0 ? { ...tally, failed: 1 } : tally
+  return code !== 0 && tally.failed === 0
+    ? { ...tally, failed: 1, failures: [`${name} ended with ${code} though no test failed`] }
+    : tally
 }
 
 function vitest(name: string, projects: string[], workers: string): Promise<Tally> {
@@ -91,7 +93,8 @@ function judge(tally: Tally): Tally {
   if (!process.env['CI']) return tally
   const forbidden = forbiddenSkips(tally.skips, allowedSkips(readFileSync(join(root, 'docs/verified.md'), 'utf8')))
   for (const { title } of forbidden) log(`✗ skipped without being allowed in docs/verified.md: ${title}`)
-  return { ...tally, failed: tally.failed + forbidden.length }
+  const failures = forbidden.map(({ title }) => `skipped without being allowed: ${title}`)
+  return { ...tally, failed: tally.failed + forbidden.length, failures: [...tally.failures, ...failures] }
 }
 
 const { positionals } = parseArgs({ allowPositionals: true })
@@ -114,10 +117,11 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(STAGES)) {
   if (['unit', 'integration', 'e2e'].includes(name))
     await ensureBuilt(TARGETS, (target) => log(`building ${target}`)).catch((error: Error) => {
       log(`✗ build: ${error.message}`)
-      tallies.push({ passed: 0, failed: 1, skipped: 0, skips: [] })
+      tallies.push({ passed: 0, failed: 1, skipped: 0, skips: [], failures: [`build: ${error.message}`] })
     })
   tallies.push(await (STAGES[name] as () => Promise<Tally>)())
 }
 const total = judge(sum(tallies))
 process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
+for (const title of total.failures) log(`failed: ${title}`)
 log(closingLine(total))

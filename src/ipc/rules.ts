@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CLOCK_POLICIES } from './clock-policy.ts'
 import { Fault } from './faults.ts'
 import { isFingerprint, isId, isName, isSha256 } from './names.ts'
 import { LIMITS } from './units.ts'
@@ -73,6 +74,7 @@ export const rules = {
           .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and ._/- only'),
         oneLine(255),
       ),
+      clockPolicy: z.enum(['', ...CLOCK_POLICIES], `one of ${CLOCK_POLICIES.join(', ')}`),
       vmId: z.union([empty, z.string().refine(isId, 'use 32 lower-case hex characters')]),
     })
     .refine((r) => (r.imageUrl === '') === (r.imageSha256 === ''), {

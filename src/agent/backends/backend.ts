@@ -100,6 +100,18 @@ export interface Backend {
   address(vm: VmLayout): Promise<string>
   /** Address on the operator network. Empty = not known yet, never unreachable. */
   networkAddress(vm: VmLayout): Promise<string>
+  /**
+   * The channel of the guest agent (virtio-serial `org.qemu.guest_agent.0`); one client at a time, the caller ends the
+   * stream. It opens whether or not anything in the guest listens. Absent = this backend has none.
+   */
+  guestChannel?(vm: VmLayout): Promise<Duplex>
+  /** Called when a guest that stood still goes on (its clock did not); returns its stop function. Absent = nobody tells. */
+  onResume?(fn: (vmId: string) => void): () => void
+  /**
+   * Opens a way from this host's loopback to a port of a guest in user-mode networking; resolves with the loopback port.
+   * Idempotent while the guest runs; ways end with it. Absent or `liveForward` false = it cannot.
+   */
+  forward?(vm: VmLayout, protocol: 'tcp' | 'udp', guestPort: number): Promise<number>
   /** Called when a VM's process ended, whoever ended it; returns its stop function. */
   onExit(fn: (vmId: string) => void): () => void
   /** Lets go of all processes, which run on. */

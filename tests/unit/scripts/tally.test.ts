@@ -25,10 +25,11 @@ Words.
 
 describe('the closing line of npm test', () => {
   it('is the sum of every runner', () => {
-    const one = { passed: 2, failed: 0, skipped: 1, skips: [{ title: 'a', reason: 'r' }] }
-    const total = sum([one, { passed: 3, failed: 1, skipped: 0, skips: [] }])
+    const one = { passed: 2, failed: 0, skipped: 1, skips: [{ title: 'a', reason: 'r' }], failures: [] }
+    const total = sum([one, { passed: 3, failed: 1, skipped: 0, skips: [], failures: ['b'] }])
     expect(closingLine(total)).toBe('5 passed, 1 failed, 1 skipped')
     expect(total.skips).toEqual(one.skips)
+    expect(total.failures).toEqual(['b'])
   })
 })
 

@@ -60,6 +60,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     createdAt: timestampFromDate(row.createdAt),
     labels: row.labels,
     autostart: row.autostart,
+    clockPolicy: row.clockPolicy,
     hostUnknown: !isAnswering(live, monotonicNow),
     ...(asOf ? { asOf: timestampFromDate(asOf) } : {}),
     ...(row.deletedAt ? { deletedAt: timestampFromDate(row.deletedAt) } : {}),

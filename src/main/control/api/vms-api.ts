@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
+import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type Checked, check } from '../../../ipc/rules.ts'
@@ -126,6 +127,7 @@ function newVm(request: CreateVmRequest, vm: CheckedCreate, image: ImageChoice, 
     imageSha256: image.sha256,
     imageKind: image.kind,
     imageFormat: image.format,
+    clockPolicy: clockPolicyOf(vm.clockPolicy),
     cloudInit: vm.cloudInit,
     vcpus: vm.vcpus,
     memMb: vm.memMb,

@@ -150,5 +150,36 @@ ALTER TABLE images ADD COLUMN format TEXT NOT NULL DEFAULT '';
 ALTER TABLE vms ADD COLUMN image_format TEXT NOT NULL DEFAULT '';
 `
 
+/** Who keeps the guest's clock is desired state: an edit of it tells the host. */
+const CLOCK_POLICY = `
+ALTER TABLE vms ADD COLUMN clock_policy TEXT NOT NULL DEFAULT 'auto';
+
+CREATE TRIGGER vms_clock AFTER UPDATE OF clock_policy ON vms WHEN OLD.clock_policy IS NOT NEW.clock_policy
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;
+`
+
+/** Published ports: the unique index is what lets one of two takers win; rows go with their VM, and nothing sweeps them. */
+const EXPOSURES = `
+CREATE TABLE exposures (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  vm_id TEXT NOT NULL REFERENCES vms(id) ON DELETE CASCADE,
+  host_id TEXT NOT NULL REFERENCES hosts(id) ON DELETE CASCADE,
+  guest_port INTEGER NOT NULL CHECK (guest_port BETWEEN 1 AND 65535),
+  host_port INTEGER NOT NULL CHECK (host_port BETWEEN 1 AND 65535),
+  protocol TEXT NOT NULL CHECK (protocol IN ('tcp', 'udp')),
+  scope TEXT NOT NULL CHECK (scope IN ('lan', 'loopback')),
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX exposures_port ON exposures(host_id, protocol, host_port);
+CREATE INDEX exposures_vm ON exposures(vm_id);
+
+CREATE TRIGGER exposures_inserted AFTER INSERT ON exposures
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;
+
+CREATE TRIGGER exposures_removed AFTER DELETE ON exposures
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = OLD.host_id; END;
+`
+
 /** In order; one entry is never edited after a release, only followed by another. */
-export const MIGRATIONS: readonly string[] = [INITIAL, IMAGE_FORMAT]
+export const MIGRATIONS: readonly string[] = [INITIAL, IMAGE_FORMAT, CLOCK_POLICY, EXPOSURES]

@@ -1,3 +1,4 @@
+import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
 import type { Row } from './database.ts'
 import type { ImageFormat } from './images-store.ts'
 
@@ -30,6 +31,7 @@ export interface NewVm {
   trustedCas: string[] | null
   /** Null = the control plane put no key in. */
   injectedKey: { fingerprint: string; comment: string } | null
+  clockPolicy: ClockPolicy
 }
 
 /** A VM that exists already, with what its host was told of it so far. */
@@ -63,6 +65,7 @@ export interface VmEdit {
   restartCount?: number
   deletedAt?: Date | null
   graceS?: number | null
+  clockPolicy?: ClockPolicy
 }
 
 export interface VmStatus {
@@ -106,6 +109,7 @@ export interface RawVm {
   created_at: string
   deleted_at: string | null
   grace_s: number | null
+  clock_policy: ClockPolicy
 }
 
 export const vmOf = (raw: RawVm): VmRow => ({
@@ -140,6 +144,7 @@ export const vmOf = (raw: RawVm): VmRow => ({
   createdAt: new Date(raw.created_at),
   deletedAt: raw.deleted_at === null ? null : new Date(raw.deleted_at),
   graceS: raw.grace_s,
+  clockPolicy: raw.clock_policy,
 })
 
 /** The parameters of its insert. */

@@ -82,7 +82,7 @@ export class VmsStore {
       try {
         this.#db.run(
           `UPDATE vms SET name = $name, power_state = $powerState, force_stop = $forceStop,
-             restart_count = $restartCount, deleted_at = $deletedAt, grace_s = $graceS WHERE id = $id`,
+             restart_count = $restartCount, deleted_at = $deletedAt, grace_s = $graceS, clock_policy = $clockPolicy WHERE id = $id`,
           {
             id,
             name: next.name,
@@ -91,6 +91,7 @@ export class VmsStore {
             restartCount: next.restartCount,
             deletedAt: next.deletedAt?.toISOString() ?? null,
             graceS: next.graceS,
+            clockPolicy: next.clockPolicy,
           },
         )
       } catch (error) {
@@ -187,10 +188,10 @@ export class VmsStore {
       this.#db.run(
         `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, image_format, cloud_init,
            vcpus, mem_mb, disk_gb, power_state, force_stop, restart_count, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
-           created_at)
+           clock_policy, created_at)
          VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
            $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $forceStop, $restartCount,
-           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $createdAt)`,
+           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $clockPolicy, $createdAt)`,
         vmParams(vm, new Date(this.#now()).toISOString()),
       )
     } catch (error) {

@@ -34,6 +34,8 @@ export function vmSpecOf(vm: VmRow): VmSpec {
     restartCount: BigInt(vm.restartCount),
     autostart: vm.autostart,
     tenant: vm.tenant,
+    // As before the field: an upgrade of the app must not change what an epoch says.
+    clockPolicy: vm.clockPolicy === 'auto' ? '' : vm.clockPolicy,
   })
 }
 

@@ -1,3 +1,4 @@
+import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { check } from '../../../ipc/rules.ts'
@@ -29,6 +30,7 @@ export function adoptedVm({ id, hostId, spec, seen }: UnownedVm, newName: string
     id,
     hostId,
     imageKind: spec.imageKind === 'kernel' ? 'kernel' : 'disk',
+    clockPolicy: clockPolicyOf(spec.clockPolicy),
     imageFormat: spec.imageFormat === 'qcow2' || spec.imageFormat === 'raw' ? spec.imageFormat : '',
     cloudInit: spec.cloudInit,
     powerState,

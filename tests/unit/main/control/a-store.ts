@@ -62,6 +62,7 @@ export function aVm(hostId: string, change: Partial<NewVm> = {}): NewVm {
     imageSha256: 'a'.repeat(64),
     imageKind: 'disk',
     imageFormat: '',
+    clockPolicy: 'auto',
     cloudInit: new Uint8Array(),
     vcpus: 1,
     memMb: 512,

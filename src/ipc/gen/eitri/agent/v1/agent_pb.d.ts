@@ -6,6 +6,8 @@ import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { SyncRequestSchema, SyncResponseSchema } from "./sync_pb.js";
 import type { ConsoleRequestSchema, ConsoleResponseSchema } from "./console_pb.js";
 import type { CollectImagesRequestSchema, CollectImagesResponseSchema, PutImageRequestSchema, PutImageResponseSchema, StatImageRequestSchema, StatImageResponseSchema } from "./image_pb.js";
+import type { SetGuestClockRequestSchema, SetGuestClockResponseSchema } from "./clock_pb.js";
+import type { CheckNetworkRequestSchema, CheckNetworkResponseSchema, ForwardRequestSchema, ForwardResponseSchema, MendNetworkRequestSchema, MendNetworkResponseSchema } from "./network_pb.js";
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "./host_pb.js";
 
 /**
@@ -69,6 +71,46 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof CollectImagesRequestSchema;
     output: typeof CollectImagesResponseSchema;
+  },
+  /**
+   * Sets a guest's clock now, whatever it is, as far as the VM's policy leaves that to the host. Idempotent.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.SetGuestClock
+   */
+  setGuestClock: {
+    methodKind: "unary";
+    input: typeof SetGuestClockRequestSchema;
+    output: typeof SetGuestClockResponseSchema;
+  },
+  /**
+   * What of this host keeps guests from their network. Changes nothing.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.CheckNetwork
+   */
+  checkNetwork: {
+    methodKind: "unary";
+    input: typeof CheckNetworkRequestSchema;
+    output: typeof CheckNetworkResponseSchema;
+  },
+  /**
+   * Mends one finding, or takes the mend back. Idempotent.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.MendNetwork
+   */
+  mendNetwork: {
+    methodKind: "unary";
+    input: typeof MendNetworkRequestSchema;
+    output: typeof MendNetworkResponseSchema;
+  },
+  /**
+   * One TCP connection to a port of a guest.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.Forward
+   */
+  forward: {
+    methodKind: "bidi_streaming";
+    input: typeof ForwardRequestSchema;
+    output: typeof ForwardResponseSchema;
   },
   /**
    * What the agent knows of itself. Needs no session: it is how a person on the host, or the onboarding, looks.

@@ -8,6 +8,8 @@ import type { BackendCapabilities, Capacity, HostFacts, HostMetrics } from "./ho
 import type { QuarantinedVm, VmRow, VmSpec } from "./vm_pb.js";
 import type { CachedImage, WantedImage } from "./image_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { NetworkFinding, NetworkStatus } from "./network_pb.js";
+import type { HostClock } from "./clock_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/sync.proto.
@@ -429,16 +431,22 @@ export declare const ExposureStatusSchema: GenMessage<ExposureStatus>;
  */
 export declare type SessionCounters = Message<"eitri.agent.v1.SessionCounters"> & {
   /**
+   * Connections, or for UDP clients, being served now.
+   *
    * @generated from field: uint64 active = 1;
    */
   active: bigint;
 
   /**
+   * Turned away since the port was opened: past the limit, or the guest did not take them.
+   *
    * @generated from field: uint64 refused = 2;
    */
   refused: bigint;
 
   /**
+   * Ended by the host since the port was opened: idle too long, or the VM was gone.
+   *
    * @generated from field: uint64 dropped = 3;
    */
   dropped: bigint;
@@ -561,6 +569,27 @@ export declare type Report = Message<"eitri.agent.v1.Report"> & {
    * @generated from field: optional eitri.agent.v1.HostFacts facts = 16;
    */
   facts?: HostFacts | undefined;
+
+  /**
+   * Every network of this host that VMs can be on. Empty = an agent that does not say.
+   *
+   * @generated from field: repeated eitri.agent.v1.NetworkStatus networks = 17;
+   */
+  networks: NetworkStatus[];
+
+  /**
+   * What keeps guests from their network as last looked up, at most 20; mended ones stay with `mended` set.
+   *
+   * @generated from field: repeated eitri.agent.v1.NetworkFinding network_findings = 18;
+   */
+  networkFindings: NetworkFinding[];
+
+  /**
+   * Absent = not looked up yet.
+   *
+   * @generated from field: optional eitri.agent.v1.HostClock clock = 19;
+   */
+  clock?: HostClock | undefined;
 };
 
 /**

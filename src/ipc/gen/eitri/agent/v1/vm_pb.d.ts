@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { GuestState } from "./guest_pb.js";
+import type { GuestClock } from "./clock_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/vm.proto.
@@ -173,6 +175,14 @@ export declare type VmSpec = Message<"eitri.agent.v1.VmSpec"> & {
    * @generated from field: string image_format = 23;
    */
   imageFormat: string;
+
+  /**
+   * Who keeps the guest's clock: "auto", "host-only", "network", "none", "windows-standalone", "windows-domain".
+   * Empty = "auto".
+   *
+   * @generated from field: string clock_policy = 24;
+   */
+  clockPolicy: string;
 };
 
 /**
@@ -307,6 +317,20 @@ export declare type VmRow = Message<"eitri.agent.v1.VmRow"> & {
    * @generated from field: eitri.agent.v1.VmMetrics metrics = 15;
    */
   metrics?: VmMetrics | undefined;
+
+  /**
+   * Absent = not running, or not asked yet.
+   *
+   * @generated from field: optional eitri.agent.v1.GuestState guest = 16;
+   */
+  guest?: GuestState | undefined;
+
+  /**
+   * Absent = not running, or not asked yet.
+   *
+   * @generated from field: optional eitri.agent.v1.GuestClock clock = 17;
+   */
+  clock?: GuestClock | undefined;
 };
 
 /**

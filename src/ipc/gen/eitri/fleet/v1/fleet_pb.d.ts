@@ -8,6 +8,7 @@ import type { Host } from "./host_pb.js";
 import type { Vm, VmMetrics } from "./vm_pb.js";
 import type { Image } from "./image_pb.js";
 import type { Task } from "./task_pb.js";
+import type { Port } from "./port_pb.js";
 
 /**
  * Describes the file eitri/fleet/v1/fleet.proto.
@@ -82,6 +83,11 @@ export declare type FleetState = Message<"eitri.fleet.v1.FleetState"> & {
    * @generated from field: repeated eitri.fleet.v1.Task tasks = 4;
    */
   tasks: Task[];
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.Port ports = 5;
+   */
+  ports: Port[];
 };
 
 /**
@@ -140,6 +146,16 @@ export declare type FleetDelta = Message<"eitri.fleet.v1.FleetDelta"> & {
    * @generated from field: repeated eitri.fleet.v1.VmMetricsChange vm_metrics = 9;
    */
   vmMetrics: VmMetricsChange[];
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.Port ports = 10;
+   */
+  ports: Port[];
+
+  /**
+   * @generated from field: repeated string removed_port_ids = 11;
+   */
+  removedPortIds: string[];
 };
 
 /**

@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Fault } from "./fault_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Network, NetworkFinding } from "./network_pb.js";
+import type { HostClock } from "./clock_pb.js";
 import type { Task } from "./task_pb.js";
 
 /**
@@ -236,6 +238,27 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
    * @generated from field: optional uint64 reported_epoch = 38;
    */
   reportedEpoch?: bigint | undefined;
+
+  /**
+   * As last reported. Empty = it has not said.
+   *
+   * @generated from field: repeated eitri.fleet.v1.Network networks = 39;
+   */
+  networks: Network[];
+
+  /**
+   * As its agent last looked, mended ones included.
+   *
+   * @generated from field: repeated eitri.fleet.v1.NetworkFinding network_findings = 40;
+   */
+  networkFindings: NetworkFinding[];
+
+  /**
+   * Absent = it has not said.
+   *
+   * @generated from field: optional eitri.fleet.v1.HostClock clock = 41;
+   */
+  clock?: HostClock | undefined;
 };
 
 /**

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { GuestState } from "./guest_pb.js";
+import type { GuestClock } from "./clock_pb.js";
 
 /**
  * Describes the file eitri/fleet/v1/vm.proto.
@@ -214,6 +216,27 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
    * @generated from field: string image_url = 34;
    */
   imageUrl: string;
+
+  /**
+   * "auto", "host-only", "network", "none", "windows-standalone" or "windows-domain".
+   *
+   * @generated from field: string clock_policy = 35;
+   */
+  clockPolicy: string;
+
+  /**
+   * Absent = not running, or nothing asked yet.
+   *
+   * @generated from field: optional eitri.fleet.v1.GuestState guest = 36;
+   */
+  guest?: GuestState | undefined;
+
+  /**
+   * Absent = not running, or nothing asked yet.
+   *
+   * @generated from field: optional eitri.fleet.v1.GuestClock clock = 37;
+   */
+  clock?: GuestClock | undefined;
 };
 
 /**
@@ -514,6 +537,13 @@ export declare type CreateVmRequest = Message<"eitri.fleet.v1.CreateVmRequest"> 
    * @generated from field: string vm_id = 17;
    */
   vmId: string;
+
+  /**
+   * Who keeps the guest's clock. Empty = "auto".
+   *
+   * @generated from field: string clock_policy = 18;
+   */
+  clockPolicy: string;
 };
 
 /**
