@@ -55,6 +55,7 @@ export const TEST_PARTS: Part[] = [
   program('unshare', 'util-linux'),
   program('ip', 'iproute2'),
   program('nft', 'nftables'),
+  program('dnsmasq', 'dnsmasq-base'),
   program('sudo', 'sudo'),
   program('git', 'git'),
   program('Xvfb', 'xvfb'),

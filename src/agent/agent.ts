@@ -6,6 +6,7 @@ import { TIMES } from '../ipc/units.ts'
 import { BUILD_INFO } from './build-info.ts'
 import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
 import { measuring } from './facts/metrics.ts'
+import type { GuestNetworkWay } from './flags.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
 import { detach, run } from './os/exec.ts'
@@ -46,6 +47,8 @@ export interface AgentOptions {
   caps?: CapacityCaps
   /** Network of the guests where identity.json has none; absent or '' = as the control plane suggests. */
   bridgeCidr?: string
+  /** Absent = `user`: nothing of this host's network is touched unless somebody asked for it. */
+  guestNetwork?: GuestNetworkWay
   stopGraceMs?: number
   /** Absent = this one; another only in a test. */
   platform?: NodeJS.Platform

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { guestCidrProblem } from '../ipc/base/cidr.ts'
 import { Fault } from '../ipc/faults.ts'
 import { isName } from '../ipc/names.ts'
@@ -11,6 +11,9 @@ export interface HostNetwork {
   name: string
   bridge: string
 }
+
+/** How guests get their network: by a bridge of this host where that can be, or by translation in each hypervisor. */
+export type GuestNetworkWay = 'auto' | 'user'
 
 /** `serve` as typed. A flag that means nothing on this platform is there all the same. */
 export interface ServeFlags {
@@ -23,6 +26,7 @@ export interface ServeFlags {
   hostNetwork: HostNetwork[]
   /** Network of the guests where none is settled yet; '' = whatever the control plane suggests. */
   bridgeCidr: string
+  guestNetwork: GuestNetworkWay
   maxVcpus?: number
   maxMemMb?: number
   maxDiskGb?: number
@@ -46,6 +50,12 @@ export function addServeFlags(
       [],
     )
     .option('--bridge-cidr <network>', 'network of the VMs unless one is settled already (Linux)', bridgeCidr, '')
+    .addOption(
+      new Option('--guest-network <way>', 'user: leave the network of this host alone; guests reach out all the same')
+        .choices(['auto', 'user'])
+        .env('EITRI_GUEST_NETWORK')
+        .default('auto'),
+    )
     .option('--max-vcpus <n>', 'vCPUs for all VMs together', count)
     .option('--max-mem-mb <n>', 'MiB of memory for all VMs together', count)
     .option('--max-disk-gb <n>', 'GiB of disk for all VMs together', count)

@@ -85,6 +85,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     ...socketAccess(login),
     backend: flags.backend,
     bridgeCidr: flags.bridgeCidr,
+    guestNetwork: flags.guestNetwork,
     ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
     hostNetworks: flags.hostNetwork.map(({ name }) => name),
     caps: capsOf(flags),

@@ -48,7 +48,15 @@ function npmStart(): ChildProcess {
   const { PATH, LANG } = process.env
   return spawn('npm', ['start', '--', '--browser'], {
     cwd: clone!.dir,
-    env: { PATH, LANG, HOME: dir, XDG_RUNTIME_DIR: runtime, DISPLAY: display, CHROMIUM: browser },
+    env: {
+      PATH,
+      LANG,
+      HOME: dir,
+      XDG_RUNTIME_DIR: runtime,
+      DISPLAY: display,
+      CHROMIUM: browser,
+      EITRI_GUEST_NETWORK: 'user',
+    },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
 }

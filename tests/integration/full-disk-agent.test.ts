@@ -45,7 +45,8 @@ class AgentOnDisk implements AsyncDisposable {
     const entry = new URL('../../src/agent/index.ts', import.meta.url).pathname
     const state = join(this.#disk.inside, 'state')
     const serve = [entry, 'serve', '--state-dir', state, '--socket', this.socketPath]
-    const child = spawn(...this.#disk.enter(process.execPath, serve), { stdio: ['ignore', 'ignore', 'pipe'] })
+    const env = { ...process.env, EITRI_GUEST_NETWORK: 'user' }
+    const child = spawn(...this.#disk.enter(process.execPath, serve), { stdio: ['ignore', 'ignore', 'pipe'], env })
     this.#child = child
     let said = ''
     const started = Promise.withResolvers<void>()

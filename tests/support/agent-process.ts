@@ -14,6 +14,14 @@ import {
 import type { VmSpec } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { LIMITS } from '../../src/ipc/units.ts'
 import { attached, ConsoleStream, type WireClient, wireClient } from './agent-wire.ts'
+import type { NetNamespace } from './net-namespace.ts'
+
+export interface AgentProcessOptions {
+  built?: boolean
+  namespace?: NetNamespace
+  /** More flags of `serve`. */
+  flags?: string[]
+}
 
 /** A real agent process whose state directory is deeper than a socket address can hold. */
 export class AgentProcess implements AsyncDisposable {
@@ -21,11 +29,18 @@ export class AgentProcess implements AsyncDisposable {
   readonly stateDir = join(this.dir, 'deep'.repeat(20), 'state')
   readonly socketPath = join(this.dir, 'run', 'agent.sock')
   readonly #entry: string
+  readonly #namespace: NetNamespace | undefined
+  readonly #flags: readonly string[]
   #child: ChildProcess | undefined
   stderr = ''
 
-  /** `built` runs the bundle that hosts get instead of the sources. */
-  constructor({ built = false } = {}) {
+  /**
+   * `built` runs the bundle that hosts get instead of the sources. In a namespace it has the network to itself; outside
+   * one it leaves this machine's alone.
+   */
+  constructor({ built = false, namespace, flags = [] }: AgentProcessOptions = {}) {
+    this.#namespace = namespace
+    this.#flags = flags
     this.#entry = new URL(built ? '../../dist/agent/agent.cjs' : '../../src/agent/index.ts', import.meta.url).pathname
   }
 
@@ -34,8 +49,11 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const args = [this.#entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    const serve = [this.#entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath, ...this.#flags]
+    const argv = [process.execPath, ...serve]
+    const [program, ...args] = this.#namespace?.enter(...argv) ?? argv
+    const env = { ...process.env, EITRI_GUEST_NETWORK: this.#namespace ? 'auto' : 'user' }
+    const child = spawn(program!, args, { stdio: ['ignore', 'ignore', 'pipe'], env })
     this.#child = child
     const started = Promise.withResolvers<void>()
     child.stderr.on('data', (text: Buffer) => {

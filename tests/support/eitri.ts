@@ -60,7 +60,9 @@ export class Desktop implements AsyncDisposable {
     fs.mkdirSync(path.join(this.dataDir, 'cache'), { recursive: true, mode: 0o700 })
     fs.symlinkSync(PACKAGES, path.join(this.dataDir, 'cache/packages'))
     const { PATH, LANG, TERM } = process.env
-    this.env = { PATH, LANG, TERM, HOME: this.home, XDG_RUNTIME_DIR: runtime, TMPDIR: this.#dir, EITRI_TEST: '1' }
+    const places = { HOME: this.home, XDG_RUNTIME_DIR: runtime, TMPDIR: this.#dir }
+    // Its agent leaves the network of this machine alone.
+    this.env = { PATH, LANG, TERM, ...places, EITRI_TEST: '1', EITRI_GUEST_NETWORK: 'user' }
   }
 
   get pid(): number {

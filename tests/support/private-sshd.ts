@@ -49,6 +49,7 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     'StrictModes no',
     'PermitRootLogin yes',
     'PrintMotd no',
+    'SetEnv EITRI_GUEST_NETWORK=user',
     ...(options.some((option) => option.startsWith('Subsystem')) ? [] : ['Subsystem sftp internal-sftp']),
     ...options,
   ]

@@ -226,7 +226,8 @@ class NamespaceHost implements SshHost {
     const enter = ['-t', `${this.pid}`, '-m', '-u', '-i', '-n', '-p', '-r', '-w', '--']
     const become =
       user === 'root' ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--reset-env']
-    const env = { PATH, HOME: '/root', USER: 'root', LANG: 'C.UTF-8', ...options.env }
+    const guests = { EITRI_GUEST_NETWORK: 'user' }
+    const env = { PATH, HOME: '/root', USER: 'root', LANG: 'C.UTF-8', ...guests, ...options.env }
     return runProgram('nsenter', [...enter, ...become, ...argv], { ...rest, env })
   }
 

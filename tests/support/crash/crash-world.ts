@@ -57,7 +57,7 @@ export class CrashWorld implements AsyncDisposable {
 
   /** False when it died before anybody could connect. */
   async start({ failpoint, reached, fileBytes, ownLog = false }: StartOptions = {}): Promise<boolean> {
-    const env = { ...process.env }
+    const env: NodeJS.ProcessEnv = { ...process.env, EITRI_GUEST_NETWORK: 'user' }
     if (failpoint !== undefined) env['EITRI_FAILPOINT'] = failpoint
     if (reached !== undefined) env['EITRI_FAILPOINT_LOG'] = reached
     const argv = [process.execPath, this.#bundle, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath]

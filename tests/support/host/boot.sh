@@ -54,6 +54,7 @@ for user in dev ops; do
   if ! id "$user" >/dev/null 2>&1; then useradd -m -s /bin/bash "$user"; fi
 done
 usermod -aG sudo ops
+echo 'Defaults env_keep += "EITRI_GUEST_NETWORK"' >/etc/sudoers.d/eitri-test
 chpasswd -c SHA256 -s 1000 </run/passwords
 rm /run/passwords
 for home in /root /home/dev /home/ops; do

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { addServeFlags, capsOf, requireBridges, type ServeFlags } from '../../../src/agent/flags.ts'
 
 const places = { stateDir: '/state', socket: '/run/agent.sock' }
@@ -8,11 +8,14 @@ function parse(platform: NodeJS.Platform, ...args: string[]): ServeFlags {
   command.exitOverride().configureOutput({ writeErr: () => {} })
   return command.parse(args, { from: 'user' }).opts<ServeFlags>()
 }
+afterEach(() => vi.unstubAllEnvs())
 const PLATFORMS = ['linux', 'darwin'] as const
 
 describe("the agent's flags", () => {
   it.each(PLATFORMS)('have defaults on %s', (platform) => {
-    expect(parse(platform)).toEqual({ ...places, backend: '', vfkit: '', hostNetwork: [], bridgeCidr: '' })
+    vi.stubEnv('EITRI_GUEST_NETWORK', undefined)
+    const none = { backend: '', vfkit: '', hostNetwork: [], bridgeCidr: '', guestNetwork: 'auto' }
+    expect(parse(platform)).toEqual({ ...places, ...none })
     expect(capsOf(parse(platform))).toEqual({})
   })
 
@@ -21,6 +24,13 @@ describe("the agent's flags", () => {
     const flags = parse(platform, ...args, '--max-vcpus', '4', '--max-mem-mb', '1024', '--max-disk-gb', '9')
     expect(flags).toMatchObject({ stateDir: '/s', socket: '/a.sock', backend: 'x', vfkit: '/opt/vfkit' })
     expect(capsOf(flags)).toEqual({ vcpus: 4, memMb: 1024, diskGb: 9 })
+  })
+
+  it.each(PLATFORMS)('leave the network alone on %s when the flag says so, or else the environment', (platform) => {
+    vi.stubEnv('EITRI_GUEST_NETWORK', 'user')
+    expect(parse(platform).guestNetwork).toBe('user')
+    expect(parse(platform, '--guest-network', 'auto').guestNetwork).toBe('auto')
+    expect(() => parse(platform, '--guest-network', 'bridge')).toThrow('Allowed choices are auto, user.')
   })
 
   it('take a path of vfkit from here, and its name as it is', () => {
