@@ -37,6 +37,15 @@ describe('taps, made by ip in a network of their own', () => {
     expect(await shown()).toEqual([])
   })
 
+  it('are ports of the bridge they are ensured on, wherever they were', async () => {
+    for (const bridge of ['br0', 'br1']) await ip('link', 'add', bridge, 'type', 'bridge')
+    for (const bridge of ['br0', 'br0', 'br1']) {
+      await taps.ensure(NAME, live(), bridge)
+      expect(await ip('-json', 'link', 'show', 'master', bridge)).toContain(NAME)
+    }
+    await expect(taps.ensure(NAME, live(), 'br9')).rejects.toMatchObject({ code: 'vmm/failed' })
+  })
+
   it('are brought up when they are there and down', async () => {
     await ip('tuntap', 'add', 'dev', NAME, 'mode', 'tap')
     await taps.ensure(NAME, live())

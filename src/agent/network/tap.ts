@@ -20,8 +20,8 @@ export function tapName(vmId: string, nic = 0): string {
 
 /** Who makes and removes taps. */
 export interface Taps {
-  /** A tap that lasts and is up. Idempotent; raises `vmm/failed`, permanent where it is not permitted. */
-  ensure(name: string, signal: AbortSignal): Promise<void>
+  /** A tap that lasts, is a port of `bridge` when given, and is up. Idempotent; raises `vmm/failed`, permanent where it is not permitted. */
+  ensure(name: string, signal: AbortSignal, bridge?: string): Promise<void>
   /** Idempotent; resolving promises that there is none of the name. Raises `vmm/failed`. */
   remove(name: string): Promise<void>
 }
@@ -29,6 +29,7 @@ export interface Taps {
 const Links = z.array(
   z.looseObject({
     flags: z.array(z.string()),
+    master: z.string().optional(),
     linkinfo: z.looseObject({ info_data: z.looseObject({ type: z.string().optional() }).optional() }).optional(),
   }),
 )
@@ -41,12 +42,17 @@ export class IpTaps implements Taps {
     this.#run = run
   }
 
-  async ensure(name: string, signal: AbortSignal): Promise<void> {
+  async ensure(name: string, signal: AbortSignal, bridge = ''): Promise<void> {
     const found = await this.#look(name, signal)
     if (found === undefined)
       check('ip tuntap add', await installed(this.#run('tap.make', 'ip', addArgv(name), { signal, timeoutMs: IP_MS })))
     else if (found.linkinfo?.info_data?.type !== 'tap')
       throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${name} of this host is no tap` })
+    if (bridge !== '' && found?.master !== bridge)
+      check(
+        'ip link set',
+        await installed(this.#run('tap.join', 'ip', joinArgv(name, bridge), { signal, timeoutMs: IP_MS })),
+      )
     if (!found?.flags.includes('UP'))
       check('ip link set', await installed(this.#run('tap.up', 'ip', upArgv(name), { signal, timeoutMs: IP_MS })))
   }
@@ -66,6 +72,7 @@ export class IpTaps implements Taps {
 }
 
 export const addArgv = (name: string): string[] => ['tuntap', 'add', 'dev', name, 'mode', 'tap', 'vnet_hdr']
+export const joinArgv = (name: string, bridge: string): string[] => ['link', 'set', 'dev', name, 'master', bridge]
 export const upArgv = (name: string): string[] => ['link', 'set', 'dev', name, 'up']
 
 const isNoDevice = ({ code, stderr }: RunResult): boolean =>

@@ -49,6 +49,7 @@ const TWO_STEP = [
   'systemd.restart',
   'systemd.stop',
   'tap.ask',
+  'tap.join',
   'tap.make',
   'tap.remove',
   'tap.up',
