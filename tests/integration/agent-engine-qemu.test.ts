@@ -74,7 +74,14 @@ describe('QEMU in trouble', () => {
     await writeFile(file, sector)
     const image: BootImage = { kind: 'disk', file, format: 'raw', virtualBytes: sector.length }
     await backend.prepareRootDisk(vm, spec, image, live())
-    const seed = { vmId: ID, hostname: 'web', authorizedKeys: [], userData: new Uint8Array(), ssh: { userCas: [] } }
+    const seed = {
+      vmId: ID,
+      hostname: 'web',
+      authorizedKeys: [],
+      userData: new Uint8Array(),
+      ssh: { userCas: [] },
+      clock: 'auto' as const,
+    }
     await writeSeed(vm.seed, { ...seed, mac: '52:54:00:00:00:01' }, 0)
     return await backend.boot({ vm, spec, image, machine: '' }, live())
   }

@@ -40,6 +40,7 @@ function writeSeedIso(): void {
     authorizedKeys: [text('login.pub')],
     userData: Buffer.from('#cloud-config\nruncmd:\n  - echo "user $((6*7))" > /run/user-ran\n'),
     mac: '52:54:00:12:34:56',
+    clock: 'auto',
     ssh: {
       userCas: [text('user_ca.pub')],
       hostKey: { privateKey: hostKey.privateKey, certificate: text('host-cert.pub') },

@@ -1,3 +1,4 @@
+import { clockPolicyOf } from '../../ipc/clock-policy.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { isName } from '../../ipc/names.ts'
@@ -121,6 +122,7 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
     authorizedKeys: spec.sshAuthorizedKeys,
     userData: spec.cloudInit,
     mac: macOf(spec.vmId),
+    clock: clockPolicyOf(spec.clockPolicy),
     ssh: {
       userCas: spec.sshUserCaAuthorizedKeys,
       ...(privateKey === '' ? {} : { hostKey: { privateKey, certificate: spec.sshHostCert } }),

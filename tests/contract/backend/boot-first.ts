@@ -24,7 +24,14 @@ export const SPEC: VmSpec = create(VmSpecSchema, { vmId: VM_ID, name: 'web', vcp
 /** A first boot as the engine makes it. */
 export async function bootFirst(under: BackendUnderTest, vm: VmLayout): Promise<Booted> {
   await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
-  const seed = { vmId: VM_ID, hostname: 'web', authorizedKeys: [], userData: new Uint8Array(), ssh: { userCas: [] } }
+  const seed = {
+    vmId: VM_ID,
+    hostname: 'web',
+    authorizedKeys: [],
+    userData: new Uint8Array(),
+    ssh: { userCas: [] },
+    clock: 'auto' as const,
+  }
   await writeSeed(vm.seed, { ...seed, mac: '52:54:00:00:00:01' }, 0)
   return await under.backend.boot({ vm, spec: SPEC, image: under.image, machine: '' }, live())
 }

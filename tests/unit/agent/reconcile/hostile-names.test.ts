@@ -66,7 +66,14 @@ describe('a name that would be more than a name', () => {
   })
 
   it('in user-data or a key stays inside its own document', () => {
-    const seed = { vmId: ID, hostname: 'web', authorizedKeys: [], mac: '52:54:00:00:00:01', ssh: { userCas: [] } }
+    const seed = {
+      vmId: ID,
+      hostname: 'web',
+      authorizedKeys: [],
+      mac: '52:54:00:00:00:01',
+      ssh: { userCas: [] },
+      clock: 'auto' as const,
+    }
     const plain = seedDocuments({ ...seed, userData: new Uint8Array() })
     for (const name of NAMES) {
       const userData = Buffer.from(name)
