@@ -79,7 +79,7 @@ const put = (path: string, lines: readonly string[]): string[] => [`put ${path} 
 const GROW = [
   'grow() {',
   '  part=1 root=$(findmnt -no SOURCE / 2>/dev/null)',
-  '  case $root in /dev/vda[0-9] | /dev/vda[0-9][0-9]) part=$(echo $root | tr -dc 0-9) ;; esac',
+  '  case $root in /dev/vda[0-9] | /dev/vda[0-9][0-9]) part=$(expr "$root" : \'.*vda\\([0-9]*\\)\') ;; esac',
   '  [ -b /dev/vda$part ] || { said disk skipped there is no partition to grow; return; }',
   "  printf ',+\\n' | sfdisk --no-reread --no-tell-kernel -N $part /dev/vda && partx -u /dev/vda || {",
   '    said disk failed its partition table was not changed; return; }',
