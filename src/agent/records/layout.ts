@@ -20,6 +20,8 @@ export interface VmLayout {
   argument: string
   qmpSocketName: string
   serialSocketName: string
+  /** Channel of the guest agent. */
+  guestSocketName: string
   serialLog: string
   /** Private half of the guest's host key, OpenSSH format. */
   hostKey: string
@@ -81,6 +83,7 @@ function vmLayout(vms: string, id: string): VmLayout {
     argument: `guest=${id}`,
     qmpSocketName: 'qmp.sock',
     serialSocketName: 'serial.sock',
+    guestSocketName: 'guest.sock',
     serialLog: join(dir, 'serial.log'),
     hostKey: join(dir, 'host_key'),
   }

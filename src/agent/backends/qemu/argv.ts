@@ -1,3 +1,4 @@
+import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import type { CommandPart } from '../backend.ts'
 import { guestUuid } from '../guest-uuid.ts'
@@ -9,6 +10,7 @@ export interface QemuMachine {
   acceleration: 'kvm' | 'tcg'
   vcpus: number
   memMb: number
+  clockPolicy: ClockPolicy
   mac: string
   image: BootImage
 }
@@ -18,10 +20,14 @@ export interface QemuFiles {
   pidfile: string
   qmpSocketName: string
   serialSocketName: string
+  guestSocketName: string
   serialLog: string
   disk: string
   seed: string
 }
+
+/** Hyper-V's own clock and what it needs: Windows has no driver for KVM's. */
+const HYPERV = 'hv_time,hv_relaxed,hv_vapic,hv_spinlocks=0x1fff,hv_synic,hv_stimer'
 
 const part = (why: string, ...args: string[]): CommandPart => ({ args, why })
 
@@ -43,10 +49,10 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       '-accel',
       kvm ? 'kvm' : 'tcg,tb-size=32',
     ),
-    part(kvm ? 'the CPU of this host' : 'all that emulation offers', '-cpu', kvm ? 'host' : 'max'),
+    cpuPart(kvm, isWindows(vm.clockPolicy)),
     part('vCPUs', '-smp', String(vm.vcpus)),
     part('memory, MiB', '-m', String(vm.memMb)),
-    part('a hardware clock in UTC that goes on while the guest is paused', '-rtc', 'base=utc'),
+    rtcPart(isWindows(vm.clockPolicy)),
     part('a guest whose kernel panicked ends, with that as its reason', '-action', 'panic=shutdown'),
     part('where the agent finds the process again', '-pidfile', files.pidfile),
     part('the control socket of the agent', '-chardev', `socket,id=qmp,path=${files.qmpSocketName},server=on,wait=off`),
@@ -77,6 +83,17 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       `if=none,id=vdb,file=${files.seed},format=raw,readonly=on`,
     ),
     part('the seed as /dev/vdb', '-device', 'virtio-blk-pci,drive=vdb'),
+    part('the bus of the next device', '-device', 'virtio-serial-pci'),
+    part(
+      'a channel to the guest agent, if the guest has one',
+      '-chardev',
+      `socket,id=guest0,path=${files.guestSocketName},server=on,wait=off`,
+    ),
+    part(
+      'that channel in the guest, by the name guest agents look for',
+      '-device',
+      'virtserialport,chardev=guest0,name=org.qemu.guest_agent.0',
+    ),
     ...(vm.image.kind === 'kernel'
       ? [
           part("the image's kernel, booted directly", '-kernel', vm.image.kernel),
@@ -86,3 +103,25 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       : []),
   ]
 }
+
+const isWindows = (policy: ClockPolicy): boolean => policy === 'windows-standalone' || policy === 'windows-domain'
+
+function cpuPart(kvm: boolean, windows: boolean): CommandPart {
+  if (!kvm) return part('all that emulation offers', '-cpu', 'max')
+  if (!windows) return part('the CPU of this host', '-cpu', 'host')
+  return part(
+    "the CPU of this host, with the clock Windows reads on Hyper-V and that clock's needs",
+    '-cpu',
+    `host,${HYPERV}`,
+  )
+}
+
+/** Its clock is the host's, always: clock=vm would stand still with the guest and leave nothing to be set right by. */
+const rtcPart = (windows: boolean): CommandPart =>
+  windows
+    ? part(
+        'a hardware clock in local time, as Windows reads it; it goes on while the guest is paused',
+        '-rtc',
+        'base=localtime',
+      )
+    : part('a hardware clock in UTC that goes on while the guest is paused', '-rtc', 'base=utc')

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
+import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { MiB } from '../../../ipc/units.ts'
@@ -78,6 +80,7 @@ export class QemuBackend implements Backend {
   /** How processes that this very agent started ended, in words. */
   readonly #ends = new Map<string, { words: string }>()
   readonly #listeners = new Set<(vmId: string) => void>()
+  readonly #resumeListeners = new Set<(vmId: string) => void>()
   readonly #machines: QemuMachines
   readonly #imageTool = new SharedLook(() => this.#lookForImageTool())
 
@@ -163,6 +166,15 @@ export class QemuBackend implements Backend {
     return ''
   }
 
+  guestChannel(vm: VmLayout): Promise<Duplex> {
+    return connectUnix(vm.dir, vm.guestSocketName, CONNECT_MS)
+  }
+
+  onResume(fn: (vmId: string) => void): () => void {
+    this.#resumeListeners.add(fn)
+    return () => this.#resumeListeners.delete(fn)
+  }
+
   onExit(fn: (vmId: string) => void): () => void {
     this.#listeners.add(fn)
     return () => this.#listeners.delete(fn)
@@ -199,11 +211,20 @@ export class QemuBackend implements Backend {
 
   #command({ vm, spec, image }: BootRequest, chosen: Chosen): CommandPart[] {
     const options = qemuOptions(
-      { vmId: vm.id, ...chosen, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), image },
+      {
+        vmId: vm.id,
+        ...chosen,
+        vcpus: spec.vcpus,
+        memMb: spec.memMb,
+        clockPolicy: clockPolicyOf(spec.clockPolicy),
+        mac: macOf(vm.id),
+        image,
+      },
       {
         pidfile: basename(vm.pidfile),
         qmpSocketName: vm.qmpSocketName,
         serialSocketName: vm.serialSocketName,
+        guestSocketName: vm.guestSocketName,
         serialLog: basename(vm.serialLog),
         disk: basename(vm.disk),
         seed: basename(vm.seed),
@@ -269,6 +290,9 @@ export class QemuBackend implements Backend {
       clock: this.#deps.clock,
       connect: () => connectUnix(vm.dir, vm.qmpSocketName, CONNECT_MS),
       onClosed: (broken) => void this.#monitorClosed(vm, process, broken),
+      onResume: () => {
+        for (const fn of this.#resumeListeners) fn(vm.id)
+      },
     })
     this.#monitors.set(vm.id, monitor)
     return monitor

@@ -12,6 +12,9 @@ const RESET_WINDOW_MS = 120_000
 /** A QEMU whose process lives and that says nothing for this long is hung. */
 export const HUNG_MS = 20_000
 
+/** Run states of a guest that can go on, and whose clock does not meanwhile. */
+const STANDS_STILL: ReadonlySet<string> = new Set(['paused', 'io-error', 'suspended', 'postmigrate', 'save-vm'])
+
 export interface MonitorOptions {
   vmId: string
   pid: number
@@ -19,6 +22,8 @@ export interface MonitorOptions {
   connect(): Promise<Socket>
   /** The monitor went away without close(): the process ended or soon will, or what it said broke the protocol. */
   onClosed(broken: string): void
+  /** The guest stood still and goes on, whoever let it; also told when that happened while nobody listened. */
+  onResume?(): void
   deadlines?: QmpDeadlines
 }
 
@@ -143,7 +148,7 @@ export class QemuMonitor {
   async #readState(client: QmpClient): Promise<void> {
     this.#asked()
     const { status } = (await client.execute('query-status')) as { status?: unknown }
-    if (typeof status === 'string') this.#state = status
+    if (typeof status === 'string') this.#turns(status)
   }
 
   async #readAcceleration(client: QmpClient): Promise<void> {
@@ -176,12 +181,18 @@ export class QemuMonitor {
         if (this.#state === 'running' || this.#state === '') this.#state = 'paused'
         break
       case 'RESUME':
-        this.#state = 'running'
+        this.#turns('running')
         break
       case 'RESET':
         this.#reset(data['guest'] === true)
         break
     }
+  }
+
+  #turns(state: string): void {
+    const stoodStill = STANDS_STILL.has(this.#state)
+    this.#state = state
+    if (stoodStill && state === 'running') this.#options.onResume?.()
   }
 
   /** A reset by the host, as at the start, says nothing of the guest. */

@@ -35,10 +35,12 @@ describe('what a QEMU tells of its guest', () => {
   /** What broke each monitor that closed by itself. */
   let closings: string[]
   let deadlines: QmpDeadlines
+  let resumes: number
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'eitri-qmp-'))
     clock = new FakeClock()
     closings = []
+    resumes = 0
     deadlines = { greetingMs: 10_000, commandMs: 10_000 }
   })
   afterEach(async () => {
@@ -57,12 +59,45 @@ describe('what a QEMU tells of its guest', () => {
       clock,
       connect: () => connectUnix(dir, 'q', 1_000),
       onClosed: (broken) => closings.push(broken),
+      onResume: () => resumes++,
       deadlines,
     })
   }
   /** Everything sent so far is taken in once a later answer is. */
   const settled = async () => void (await (await monitor.attach()).execute('x'))
   const complaint = () => monitor.complaint(clock.mono)
+
+  describe('that it goes on after standing still', () => {
+    it('once for each time, whoever let it', async () => {
+      await facing([begins, tells('STOP'), tells('RESUME'), tells('STOP'), tells('RESUME'), polite])
+      await settled()
+      expect(resumes).toBe(2)
+    })
+
+    it('after a full disk too', async () => {
+      await facing([
+        begins,
+        ...[tells('BLOCK_IO_ERROR', { action: 'stop', nospace: true }), tells('STOP'), tells('RESUME'), polite],
+      ])
+      await settled()
+      expect(resumes).toBe(1)
+    })
+
+    it('not when it only starts, resets or was never seen standing', async () => {
+      await facing([begins, tells('RESUME'), tells('RESET', { guest: true }), polite])
+      await settled()
+      expect(resumes).toBe(0)
+    })
+
+    it('also when it went on while nobody listened', async () => {
+      await facing([begins, tells('STOP'), hangsUp], [begins, polite])
+      await monitor.attach().catch(() => {})
+      await expect.poll(() => closings).toHaveLength(1)
+      expect(resumes).toBe(0)
+      await settled()
+      expect(resumes).toBe(1)
+    })
+  })
 
   describe('by its events', () => {
     it('a reset by the host, as at the start, is no trouble however often it comes', async () => {

@@ -17,12 +17,14 @@ import type { Processes, ProcessIdentity } from '../../../../../src/agent/os/pro
 import { agentLayout } from '../../../../../src/agent/records/layout.ts'
 import { systemClock } from '../../../../../src/ipc/base/clock.ts'
 import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import { CLOCK_POLICIES } from '../../../../../src/ipc/clock-policy.ts'
 
 const ID = '0123456789abcdef0123456789abcdef'
 const files = {
   pidfile: 'qemu.pid',
   qmpSocketName: 'qmp.sock',
   serialSocketName: 'serial.sock',
+  guestSocketName: 'guest.sock',
   serialLog: 'serial.log',
   disk: 'disk.qcow2',
   seed: 'seed.iso',
@@ -35,6 +37,7 @@ const machine = (change = {}) => ({
   acceleration: 'tcg' as const,
   vcpus: 2,
   memMb: 96,
+  clockPolicy: 'auto' as const,
   mac: '52:54:00:01:02:03',
   image: disk,
   ...change,
@@ -68,6 +71,35 @@ describe("QEMU's command line", () => {
 
   it('records the serial port in a log that is appended to', () => {
     expect(argv()).toContain('socket,id=serial0,path=serial.sock,server=on,wait=off,logfile=serial.log,logappend=on')
+  })
+
+  it('has a channel for the guest agent, behind all other devices so that these keep their places', () => {
+    const args = argv()
+    expect(args).toContain('socket,id=guest0,path=guest.sock,server=on,wait=off')
+    expect(args.slice(-6)).toEqual([
+      ...['-device', 'virtio-serial-pci', '-chardev', 'socket,id=guest0,path=guest.sock,server=on,wait=off'],
+      ...['-device', 'virtserialport,chardev=guest0,name=org.qemu.guest_agent.0'],
+    ])
+  })
+
+  it("gives Windows Hyper-V's clock under KVM and a hardware clock in local time, and nobody else", () => {
+    const windows = ['windows-standalone', 'windows-domain'] as const
+    const hyperv = 'host,hv_time,hv_relaxed,hv_vapic,hv_spinlocks=0x1fff,hv_synic,hv_stimer'
+    for (const clockPolicy of windows) {
+      expect(flagValue(argv({ clockPolicy, acceleration: 'kvm' }), '-cpu')).toBe(hyperv)
+      expect(flagValue(argv({ clockPolicy }), '-cpu')).toBe('max')
+      expect(flagValue(argv({ clockPolicy }), '-rtc')).toBe('base=localtime')
+    }
+    for (const clockPolicy of CLOCK_POLICIES.filter((policy) => !windows.some((other) => other === policy))) {
+      expect(flagValue(argv({ clockPolicy, acceleration: 'kvm' }), '-cpu')).toBe('host')
+      expect(flagValue(argv({ clockPolicy }), '-rtc')).toBe('base=utc')
+    }
+  })
+
+  it('never ties the hardware clock to the guest, which stands still with it', () => {
+    for (const clockPolicy of CLOCK_POLICIES)
+      for (const acceleration of ['kvm', 'tcg'])
+        expect(argv({ clockPolicy, acceleration }).join(' ')).not.toContain('clock=')
   })
 
   it('boots a kernel image with its own command line, and lets the guest reboot', () => {
