@@ -1,21 +1,8 @@
+import { type FaultText, host, image, NOTHING, or, type P, t, v, vm, why } from './fault-parts.ts'
+import { CLOCK_TEXT } from './fault-text-clock.ts'
 import type { FaultCode } from './faults.ts'
 
-/** Words for people: what happened, what it means for their things, what they can do. Each a sentence, or empty. */
-export interface FaultText {
-  what: string
-  effect: string
-  next: string
-}
-
-type P = Record<string, string>
-const or = (value: string | undefined, fallback: string) => (value === undefined || value === '' ? fallback : value)
-const v = (p: P, key: string) => or(p[key], 'unknown')
-const host = (p: P) => or(p['host'], 'The host')
-const vm = (p: P) => or(p['vm'], 'The VM')
-const image = (p: P) => or(p['image'], 'The image')
-const why = (p: P) => (p['detail'] || p['message'] ? ` (${p['detail'] || p['message']})` : '')
-const t = (what: string, effect: string, next: string): FaultText => ({ what, effect, next })
-const NOTHING = 'Nothing was changed.'
+export type { FaultText }
 
 const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'input/invalid': (p) =>
@@ -337,6 +324,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`The tiny image cannot be built here${why(p)}.`, NOTHING, 'Build it on Debian x86_64, or add an image by URL.'),
   'image/build-failed': (p) =>
     t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+  ...CLOCK_TEXT,
   'console/unavailable': (p) =>
     t(
       `console unavailable: ${or(p['detail'] ?? p['message'], `${vm(p)} on ${host(p)}`)}.`,

@@ -1,5 +1,6 @@
 import { createClient, type Transport } from '@connectrpc/connect'
 import { AuditService } from './gen/eitri/fleet/v1/audit_pb.js'
+import { ClockService } from './gen/eitri/fleet/v1/clock_pb.js'
 import { FleetService } from './gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
@@ -14,6 +15,7 @@ export const fleetClients = (transport: Transport) => ({
   images: createClient(ImageService, transport),
   tasks: createClient(TaskService, transport),
   audit: createClient(AuditService, transport),
+  clock: createClient(ClockService, transport),
 })
 
 export type FleetClients = ReturnType<typeof fleetClients>

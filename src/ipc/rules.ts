@@ -26,6 +26,7 @@ const floor = (what: string, max: number) =>
 const vcpus = floor('vcpus', 256)
 const memMb = floor('mem_mb', 4 * 1024 * 1024)
 const diskGb = floor('disk_gb', 65536)
+const clockPolicy = z.enum(['', ...CLOCK_POLICIES], `one of ${CLOCK_POLICIES.join(', ')}`).default('')
 
 /** A host part of `[user@]host[:port]`: nothing that ssh could take for an option or a shell for a command. */
 const sshHost = z
@@ -74,7 +75,7 @@ export const rules = {
           .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and ._/- only'),
         oneLine(255),
       ),
-      clockPolicy: z.enum(['', ...CLOCK_POLICIES], `one of ${CLOCK_POLICIES.join(', ')}`),
+      clockPolicy,
       vmId: z.union([empty, z.string().refine(isId, 'use 32 lower-case hex characters')]),
     })
     .refine((r) => (r.imageUrl === '') === (r.imageSha256 === ''), {
@@ -115,6 +116,7 @@ export const rules = {
     imageSha256: z.union([empty, sha256]),
   }),
   vmRef: z.object({ vm: nameOrId }),
+  updateVm: z.object({ vm: nameOrId, clockPolicy }),
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),

@@ -4,12 +4,14 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import { faultLine } from '../../ipc/fault-text.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { ClockService } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { auditApi } from './api/audit-api.ts'
+import { clockApi } from './api/clock-api.ts'
 import { fleetApi } from './api/fleet-api.ts'
 import { FleetFeed } from './api/fleet-feed.ts'
 import { FleetView } from './api/fleet-view.ts'
@@ -18,7 +20,7 @@ import { imagesApi } from './api/images-api.ts'
 import { browserShell, withLaunch } from './api/loopback.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { tasksApi } from './api/tasks-api.ts'
-import { vmsApi } from './api/vms-api.ts'
+import { ownedVm, vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
 import type { ConsoleVms } from './consoles/viewer.ts'
@@ -100,6 +102,10 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(VmService, vmsApi({ ...stores, registry, view, clock }))
     router.service(ImageService, imagesApi(images))
     router.service(TaskService, tasksApi(tasks))
+    router.service(
+      ClockService,
+      clockApi({ ...stores, registry, clock, getVm: (ref) => ownedVm({ ...stores, view }, ref) }),
+    )
     router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
   }
   const api = createApiHandler({ routes, console, renderer: paths.renderer, log })

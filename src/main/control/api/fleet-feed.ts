@@ -5,6 +5,8 @@ import {
   type FleetDelta,
   FleetDeltaSchema,
   type FleetState,
+  VmClockChangeSchema,
+  VmMetricsChangeSchema,
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -14,7 +16,9 @@ import { type Task, TaskSchema } from '../../../ipc/gen/eitri/fleet/v1/task_pb.j
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { Change } from '../store/database.ts'
 import { Shown } from './shown.ts'
-import { ShownMetrics } from './shown-metrics.ts'
+import { clocksDiffer } from './shown-clocks.ts'
+import { metricsDiffer } from './shown-metrics.ts'
+import { ShownPart } from './shown-part.ts'
 
 /** Deltas at most this often, ms. */
 export const DELTA_MS = 100
@@ -50,10 +54,17 @@ export class FleetFeed {
   readonly #hosts = new Shown<Host>(HostSchema, (host) => ({ ...host, lastSeenAgeMs: undefined }))
   readonly #vms = new Shown<Vm>(
     VmSchema,
-    (vm) => ({ ...vm, asOf: undefined, metrics: undefined }),
+    (vm) => ({
+      ...vm,
+      asOf: undefined,
+      metrics: undefined,
+      clock: undefined,
+      guest: vm.guest && { ...vm.guest, asOf: undefined },
+    }),
     (vm) => vm.hostId,
   )
-  readonly #metrics = new ShownMetrics()
+  readonly #metrics = new ShownPart((vm) => vm.metrics, metricsDiffer)
+  readonly #clocks = new ShownPart((vm) => vm.clock, clocksDiffer)
   readonly #images = new Shown<Image>(ImageSchema, (image) => image)
   readonly #tasks = new Shown<Task>(TaskSchema, (task) => task)
   readonly #dirty = new Dirty()
@@ -133,7 +144,7 @@ export class FleetFeed {
     if (this.#watchers.size === 0) {
       this.#hosts.reset(state.hosts)
       this.#vms.reset(state.vms)
-      this.#metrics.reset(state.vms)
+      for (const part of [this.#metrics, this.#clocks]) part.reset(state.vms)
       this.#images.reset(state.images)
       this.#tasks.reset(state.tasks)
       this.#startAging()
@@ -210,9 +221,14 @@ export class FleetFeed {
       this.#hosts.put(id, this.#view.findHost(id), delta.hosts, delta.removedHostIds)
     const live = [...this.#dirty.live].flatMap((hostId) => this.#takeVmsOf(hostId, delta))
     for (const id of this.#dirty.vms) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
-    this.#metrics.forget(delta.removedVmIds)
-    this.#metrics.sent(delta.vms)
-    this.#metrics.put(live, delta.vmMetrics)
+    for (const part of [this.#metrics, this.#clocks]) {
+      part.forget(delta.removedVmIds)
+      part.sent(delta.vms)
+    }
+    for (const { vmId, part: metrics } of this.#metrics.take(live))
+      delta.vmMetrics.push(create(VmMetricsChangeSchema, { vmId, ...(metrics ? { metrics } : {}) }))
+    for (const { vmId, part: clock } of this.#clocks.take(live))
+      delta.vmClocks.push(create(VmClockChangeSchema, { vmId, ...(clock ? { clock } : {}) }))
     for (const id of this.#dirty.tasks) this.#tasks.put(id, this.#view.findTask(id), delta.tasks, delta.removedTaskIds)
     if (this.#dirty.images) this.#images.putAll(this.#view.images(), delta.images, delta.removedImageIds)
     this.#dirty.clear()

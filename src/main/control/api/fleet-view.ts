@@ -5,6 +5,7 @@ import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { ClockVerdicts } from '../clock/clock-verdicts.ts'
 import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
@@ -33,9 +34,11 @@ export interface FleetSources {
 /** What clients see, made from the store and the registry at read time. */
 export class FleetView {
   readonly #from: FleetSources
+  readonly #clocks: ClockVerdicts
 
   constructor(sources: FleetSources) {
     this.#from = sources
+    this.#clocks = new ClockVerdicts(sources.registry, sources.clock)
   }
 
   state(): FleetState {
@@ -137,7 +140,10 @@ export class FleetView {
     const live = registry.live(row.id)
     const seen = live.session?.hello.lastSeenEpoch ?? 0n
     const newer = hasNewer(row, seen) ? newerData(row, seen, vms.listByHost(row.id), live.report) : undefined
-    return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), newer)
+    return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), {
+      newer,
+      wrong: this.#clocks.of(row.id),
+    })
   }
 
   #vm(row: VmRow, host: HostRow, imageName: string | undefined): Vm {

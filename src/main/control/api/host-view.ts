@@ -2,8 +2,10 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { faultToMessage } from '../../../ipc/fault-wire.ts'
 import { type Host, HostSchema, type NewerData } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { TIMES } from '../../../ipc/units.ts'
+import type { Wrong } from '../clock/clock-judge.ts'
+import { hostClockView } from '../clock/clock-view.ts'
 import type { CapacityRow, HostRow } from '../store/host-row.ts'
+import { isStale } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
 
 /** Committed to VMs of a host that are not deleted. */
@@ -13,26 +15,19 @@ export interface Allocation extends CapacityRow {
 
 export const NOTHING_ALLOCATED: Allocation = { vcpus: 0, memMb: 0, diskGb: 0, vms: 0 }
 
-/** The last report is older than the stale window. Never reported = nothing that could be stale. */
-export const isStale = (live: HostLive, monotonicNow: number): boolean =>
-  live.reportedMonotonic !== undefined && monotonicNow - live.reportedMonotonic > TIMES.staleMs
-
-/** Attached and reporting: what it said is current. */
-export const isAnswering = (live: HostLive, monotonicNow: number): boolean =>
-  live.session !== undefined && live.reportedMonotonic !== undefined && !isStale(live, monotonicNow)
-
 /** A host as clients see it; `monotonicNow` is what ages are reckoned from. Absent = never told. */
 export function hostView(
   row: HostRow,
   live: HostLive,
   allocation: Allocation,
   monotonicNow: number,
-  newer?: NewerData,
+  { newer, wrong = '' }: { newer?: NewerData | undefined; wrong?: Wrong } = {},
 ): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live
   const lastSeen = live.reportedAt ?? row.lastSeenAt
   const capacity = report?.capacity ?? hello?.capacity
+  const clock = hostClockView(live, wrong, monotonicNow)
   return create(HostSchema, {
     id: row.id,
     name: row.name,
@@ -74,6 +69,7 @@ export function hostView(
     uplinkAddress: row.uplinkAddress,
     notices: [...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)), ...(report?.notices ?? []).slice(0, 20)],
     ...(newer ? { newerData: newer } : {}),
+    ...(clock ? { clock } : {}),
   })
 }
 

@@ -4,12 +4,13 @@ import { faultText, printable } from '../../../ipc/fault-text.ts'
 import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { lifecycleOf, UNDER_WAY } from '../../../ipc/lifecycle.ts'
+import { guestClockView, guestView, heardOf } from '../clock/clock-view.ts'
 import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
+import { isAnswering } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
 import type { UnownedVm } from '../vms/unowned-vms.ts'
-import { isAnswering } from './host-view.ts'
 
 export interface VmSurroundings {
   host: HostRow
@@ -69,6 +70,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     ...(row.injectedKey ? { injectedKey: row.injectedKey } : {}),
     ...(row.trustedCas ? { trustedCas: { publicKeys: row.trustedCas } } : {}),
     ...liveFields(seen),
+    ...guestFields(seen, live, monotonicNow),
     ...(seen && waitsForPush(row, seen, live) && isAnswering(live, monotonicNow) ? pushFields(seen, around) : {}),
   })
 }
@@ -122,7 +124,18 @@ export function unownedView(
     ...(live.reportedAt ? { asOf: timestampFromDate(live.reportedAt) } : {}),
     ...(quarantined ? { power: 'stopped', phase: 'ready', ...metricsOf(quarantined.metrics) } : {}),
     ...liveFields(seen),
+    ...guestFields(seen, live, monotonicNow),
   })
+}
+
+/** One that does not run has no clock, whatever was last measured. */
+function guestFields(seen: ReportedVm | undefined, live: HostLive, monotonicNow: number) {
+  const heard = heardOf(live, monotonicNow)
+  if (!seen || !heard || seen.power !== 'running') return {}
+  return {
+    ...(seen.guest ? { guest: guestView(seen.guest, heard) } : {}),
+    ...(seen.clock ? { clock: guestClockView(seen.clock, heard) } : {}),
+  }
 }
 
 function metricsOf(metrics: ReportedVm['metrics']) {

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
+import { POLICY_NOT_REACHED } from '../../../ipc/clock-words.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type Checked, check } from '../../../ipc/rules.ts'
@@ -10,6 +11,7 @@ import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImagesStore } from '../store/images-store.ts'
 import type { NewVm, VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import { isAnswering } from '../sync/answering.ts'
 import type { Registry } from '../sync/registry.ts'
 import { adoptedVm } from '../vms/adopt-vm.ts'
 import { isBeyondUndelete, planAction, type SeenVm, type VmAction } from '../vms/lifecycle-actions.ts'
@@ -27,7 +29,6 @@ import {
 } from '../vms/vm-defaults.ts'
 import { DEFAULT_TENANT, findVm, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
 import type { FleetView } from './fleet-view.ts'
-import { isAnswering } from './host-view.ts'
 
 export interface VmsApiDeps {
   hosts: HostsStore
@@ -41,7 +42,7 @@ export interface VmsApiDeps {
 /** VMs: desired state only. Every answer comes from here; the host follows in its own time. */
 export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
   const { vms, view } = deps
-  const live = (ref: string, action: VmAction) => ({ vm: act(deps, owned(deps, ref, getLiveVm), action) })
+  const live = (ref: string, action: VmAction) => ({ vm: act(deps, ownedVm(deps, ref), action) })
   const deleted = (ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>
     act(
       deps,
@@ -66,11 +67,28 @@ export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
       return {}
     },
     adoptVm: (request) => adoptVm(deps, check('adoptVm', request)),
+    updateVm: (request) => updateVm(deps, check('updateVm', { ...request, clockPolicy: request.clockPolicy ?? '' })),
   }
 }
 
+function updateVm(deps: VmsApiDeps, { vm: ref, clockPolicy: word }: Checked<'updateVm'>) {
+  const row = ownedVm(deps, ref)
+  const clockPolicy = word === '' ? row.clockPolicy : clockPolicyOf(word)
+  if (clockPolicy === row.clockPolicy) return { vm: deps.view.vm(row) }
+  const next = deps.vms.edit(row.id, 'vm.update', { clockPolicy }, { clock_policy: clockPolicy })
+  return { vm: deps.view.vm(next), notReached: POLICY_NOT_REACHED }
+}
+
+/** A VM of this fleet that is not deleted, by name or id. Raises vm/not-found, vm/deleted, vm/unowned. */
+export const ownedVm = (deps: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>, ref: string): VmRow =>
+  owned(deps, ref, getLiveVm)
+
 /** One of this fleet; raises vm/unowned where a host keeps the VM that is meant, else what `get` does. */
-function owned({ vms, hosts, view }: VmsApiDeps, ref: string, get: (vms: VmsStore, ref: string) => VmRow): VmRow {
+function owned(
+  { vms, hosts, view }: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>,
+  ref: string,
+  get: (vms: VmsStore, ref: string) => VmRow,
+): VmRow {
   try {
     return get(vms, ref)
   } catch (error) {

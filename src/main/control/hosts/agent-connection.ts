@@ -9,6 +9,8 @@ export interface AgentConnection {
   readonly carrier: 'unix' | 'streamlocal' | 'stdio'
   /** SHA256:… of the SSH host key; empty without SSH. */
   readonly hostKeyFingerprint: string
+  /** Of the last ping that was answered, ms. Absent = none was yet. */
+  readonly roundTripMs?: number | undefined
   /** Resolves once with why it ended; never rejects. */
   readonly closed: Promise<Fault>
   close(reason: Fault): void

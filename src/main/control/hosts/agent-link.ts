@@ -44,18 +44,24 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     duplex,
     (detail) => new Fault('ssh/lost', 'transient', { host, ...(detail ? { detail } : {}) }),
   )
+  let roundTripMs: number | undefined
+  const probe = () => {
+    if (manager.session.destroyed) return
+    manager.session.ping((error, durationMs) => {
+      if (!error) roundTripMs = durationMs
+    })
+  }
   const liveness = watchLiveness({
     rxBytes,
     clock,
-    probe: () => {
-      if (!manager.session.destroyed) manager.session.ping(() => {})
-    },
+    probe,
     onDead: () => manager.end(new Fault('host/no-answer', 'transient', { host })),
   })
   void manager.closed.then((fault) => {
     liveness.stop()
     options.onClose(fault)
   })
+  manager.session.once('connect', probe)
   const transport = createConnectTransport({
     httpVersion: '2',
     baseUrl: manager.authority,
@@ -70,6 +76,9 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     client: createClient(AgentService, transport),
     carrier,
     hostKeyFingerprint,
+    get roundTripMs() {
+      return roundTripMs
+    },
     closed: manager.closed,
     close: (reason) => manager.end(reason),
     liveness,

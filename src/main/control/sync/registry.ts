@@ -1,6 +1,8 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Fault } from '../../../ipc/faults.ts'
 import type { Hello, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { QuarantinedVm, VmRow } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { type ClockSample, withSample } from '../clock/app-offset.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
 
 /** Words of Host.link. */
@@ -36,6 +38,8 @@ export interface HostLive {
   /** When the last report arrived, wall clock and monotonic ms. */
   reportedAt?: Date
   reportedMonotonic?: number
+  /** How far its clock is from this computer's, on the session that is or was last. Absent = not measured. */
+  clockSamples?: readonly ClockSample[]
 }
 
 const NOT_YET: LinkStatus = { state: 'connecting' }
@@ -45,6 +49,11 @@ export class Registry {
   readonly #hosts = new Map<string, HostLive>()
   readonly #changeListeners = new Set<(hostId: string) => void>()
   readonly #sessionListeners = new Map<string, Set<(session: ActiveSession | undefined) => void>>()
+
+  /** Hosts of which something is known. */
+  ids(): string[] {
+    return [...this.#hosts.keys()]
+  }
 
   live(hostId: string): HostLive {
     return this.#hosts.get(hostId) ?? { link: NOT_YET }
@@ -65,6 +74,7 @@ export class Registry {
     this.#update(session.hostId, (live) => {
       live.session = session
       live.hello = session.hello
+      delete live.clockSamples
     })
     this.#tellSession(session.hostId, session)
   }
@@ -87,6 +97,8 @@ export class Registry {
       live.quarantined = new Map(report.quarantined.map((vm) => [vm.vmId, vm]))
       live.reportedAt = at.date
       live.reportedMonotonic = at.monotonic
+      const sample = clockSample(session, report, at)
+      if (sample) live.clockSamples = withSample(live.clockSamples ?? [], sample)
     })
     return true
   }
@@ -126,4 +138,15 @@ export class Registry {
   #tellSession(hostId: string, session: ActiveSession | undefined): void {
     for (const listener of [...(this.#sessionListeners.get(hostId) ?? [])]) listener(session)
   }
+}
+
+function clockSample(
+  session: ActiveSession,
+  { builtAt }: Report,
+  { date, monotonic }: { date: Date; monotonic: number },
+): ClockSample | undefined {
+  const roundTripMs = builtAt && session.connection.roundTripMs
+  if (!builtAt || roundTripMs === undefined) return undefined
+  const now = date.getTime()
+  return { rawMs: timestampMs(builtAt) - now, roundTripMs, baseMs: now - monotonic }
 }

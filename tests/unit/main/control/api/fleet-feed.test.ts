@@ -1,6 +1,8 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import type { ClockActSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
 import { HelloSchema, ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmMetricsSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import {
@@ -182,6 +184,68 @@ describe('fleet feed', () => {
     expect([same.vms, same.vmMetrics]).toEqual([[], []])
     const busier = await told(900)
     expect([busier.vms, busier.vmMetrics]).toMatchObject([[], [{ vmId, metrics: { cpuBusyPermille: 900 } }]])
+  })
+
+  it('a clock travels without its row, and only once a person would see a difference', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const [calm, thrown] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    registry.sessionStarted(session)
+    const told = (vmId: string, offsetMs: number, lastAct?: MessageInitShape<typeof ClockActSchema>) => ({
+      ...{ vmId, phase: 'ready', power: 'running', guest: { guestAgent: 'answering', asOf: now() } },
+      clock: {
+        ...{ source: 'guest_agent', offsetUs: BigInt(offsetMs * 1000), measuredAt: now() },
+        ...(lastAct ? { lastAct } : {}),
+      },
+    })
+    const now = () => timestampFromMs(clock.now())
+    const reportBoth = (...rows: ReturnType<typeof told>[]) => report({ builtAt: now(), vms: rows })
+    reportBoth(told(calm.id, 2), told(thrown.id, 2))
+    const watcher = watch()
+    await settled()
+    expect(watcher.state().vms.map((vm) => vm.clock?.offsetUs)).toEqual([2000n, 2000n])
+    await clock.advance(10_000)
+    reportBoth(told(calm.id, 7), told(thrown.id, -41_200))
+    const jumped = await watcher.next(clock)
+    expect([jumped.vms, jumped.vmClocks]).toMatchObject([
+      [],
+      [{ vmId: thrown.id, clock: { offsetUs: -41_200_000n, source: 'guest_agent' } }],
+    ])
+    const at = now()
+    reportBoth(told(calm.id, 7), told(thrown.id, 1, { cause: 'resume', means: 'set_time', result: 'done', at }))
+    const set = await watcher.next(clock)
+    expect(set.vmClocks).toMatchObject([{ vmId: thrown.id, clock: { lastAct: { cause: 'resume', result: 'done' } } }])
+    await clock.advance(10_000)
+    reportBoth(told(calm.id, 6), told(thrown.id, 3, { cause: 'resume', means: 'set_time', result: 'done', at }))
+    const quiet = await watcher.next(clock)
+    expect([quiet.vms, quiet.vmClocks]).toEqual([[], []])
+    report({ builtAt: now(), vms: [{ vmId: calm.id, phase: 'ready', power: 'running' }, told(thrown.id, 3)] })
+    const gone = await watcher.next(clock)
+    expect(gone.vms).toMatchObject([{ id: calm.id }])
+    expect(gone.vms[0]?.clock).toBeUndefined()
+  })
+
+  it('a clock that nobody measures any more is told of once', async () => {
+    const { vms, host, clock, registry, session, report, watch } = aFeed()
+    const vm = vms.create(aVm(host.id))
+    registry.sessionStarted(session)
+    const measuredAt = timestampFromMs(clock.now())
+    const told = () =>
+      report({
+        builtAt: timestampFromMs(clock.now()),
+        vms: [
+          { vmId: vm.id, phase: 'ready', power: 'running', clock: { source: 'guest_agent', offsetUs: 1n, measuredAt } },
+        ],
+      })
+    told()
+    const watcher = watch()
+    await settled()
+    const sent: boolean[] = []
+    for (let heard = 1; heard <= 30; heard++) {
+      await clock.advance(TIMES.reportMs)
+      told()
+      sent.push(...(await watcher.next(clock)).vmClocks.map((change) => change.clock?.stale ?? false))
+    }
+    expect(sent).toEqual([true])
   })
 
   it('a thousand busy VMs cost a window less than 100 bytes each per report', async () => {

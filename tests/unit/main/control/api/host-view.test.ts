@@ -97,7 +97,7 @@ describe('host view', () => {
 
   it('newer data on the host is said in numbers and in a sentence', () => {
     const newer = create(NewerDataSchema, { epoch: 6n, hostEpoch: 7n, unknownVms: 2 })
-    const seen = hostView(row({ name: 'rack' }), connected({ fenced: true }), NOTHING_ALLOCATED, NOW, newer)
+    const seen = hostView(row({ name: 'rack' }), connected({ fenced: true }), NOTHING_ALLOCATED, NOW, { newer })
     expect(seen.newerData).toEqual(newer)
     expect(seen.notices).toEqual([
       "This app's data is older than rack's (epoch 6 < 7). To avoid undoing newer work nothing is sent to it.",

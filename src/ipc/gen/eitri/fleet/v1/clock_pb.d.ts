@@ -58,6 +58,8 @@ export declare type HostClock = Message<"eitri.fleet.v1.HostClock"> & {
   since?: Timestamp | undefined;
 
   /**
+   * By this computer's clock, as are all times here, whatever the host's own says.
+   *
    * @generated from field: google.protobuf.Timestamp measured_at = 7;
    */
   measuredAt?: Timestamp | undefined;
@@ -87,6 +89,13 @@ export declare type HostClock = Message<"eitri.fleet.v1.HostClock"> & {
    * @generated from field: string wrong = 11;
    */
   wrong: string;
+
+  /**
+   * It was looked up too long ago to count as now.
+   *
+   * @generated from field: bool stale = 12;
+   */
+  stale: boolean;
 };
 
 /**
@@ -136,6 +145,13 @@ export declare type GuestClock = Message<"eitri.fleet.v1.GuestClock"> & {
    * @generated from field: string detail = 6;
    */
   detail: string;
+
+  /**
+   * It was measured too long ago to count as now. False also where nothing was measured.
+   *
+   * @generated from field: bool stale = 7;
+   */
+  stale: boolean;
 };
 
 /**

@@ -9,6 +9,7 @@ import type { Vm, VmMetrics } from "./vm_pb.js";
 import type { Image } from "./image_pb.js";
 import type { Task } from "./task_pb.js";
 import type { Port } from "./port_pb.js";
+import type { GuestClock } from "./clock_pb.js";
 
 /**
  * Describes the file eitri/fleet/v1/fleet.proto.
@@ -97,7 +98,8 @@ export declare type FleetState = Message<"eitri.fleet.v1.FleetState"> & {
 export declare const FleetStateSchema: GenMessage<FleetState>;
 
 /**
- * Upserts carry the whole object, but for VMs of which only the metrics changed: those stand in vm_metrics alone.
+ * Upserts carry the whole object, but for VMs of which only the metrics or the clock changed: those stand in vm_metrics
+ * and vm_clocks alone.
  *
  * @generated from message eitri.fleet.v1.FleetDelta
  */
@@ -156,6 +158,13 @@ export declare type FleetDelta = Message<"eitri.fleet.v1.FleetDelta"> & {
    * @generated from field: repeated string removed_port_ids = 11;
    */
   removedPortIds: string[];
+
+  /**
+   * Only where a person would see the change: what is not stale is told again when it moved.
+   *
+   * @generated from field: repeated eitri.fleet.v1.VmClockChange vm_clocks = 12;
+   */
+  vmClocks: VmClockChange[];
 };
 
 /**
@@ -186,6 +195,29 @@ export declare type VmMetricsChange = Message<"eitri.fleet.v1.VmMetricsChange"> 
  * Use `create(VmMetricsChangeSchema)` to create a new message.
  */
 export declare const VmMetricsChangeSchema: GenMessage<VmMetricsChange>;
+
+/**
+ * @generated from message eitri.fleet.v1.VmClockChange
+ */
+export declare type VmClockChange = Message<"eitri.fleet.v1.VmClockChange"> & {
+  /**
+   * @generated from field: string vm_id = 1;
+   */
+  vmId: string;
+
+  /**
+   * Replaces that of the VM. Absent = it has none any more.
+   *
+   * @generated from field: optional eitri.fleet.v1.GuestClock clock = 2;
+   */
+  clock?: GuestClock | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.VmClockChange.
+ * Use `create(VmClockChangeSchema)` to create a new message.
+ */
+export declare const VmClockChangeSchema: GenMessage<VmClockChange>;
 
 /**
  * @generated from message eitri.fleet.v1.GetInfoRequest

@@ -830,6 +830,54 @@ export declare type AdoptVmResponse = Message<"eitri.fleet.v1.AdoptVmResponse"> 
 export declare const AdoptVmResponseSchema: GenMessage<AdoptVmResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.UpdateVmRequest
+ */
+export declare type UpdateVmRequest = Message<"eitri.fleet.v1.UpdateVmRequest"> & {
+  /**
+   * Name or id of a VM that is not deleted.
+   *
+   * @generated from field: string vm = 1;
+   */
+  vm: string;
+
+  /**
+   * As in CreateVmRequest. Absent or empty = as it is.
+   *
+   * @generated from field: optional string clock_policy = 2;
+   */
+  clockPolicy?: string | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateVmRequest.
+ * Use `create(UpdateVmRequestSchema)` to create a new message.
+ */
+export declare const UpdateVmRequestSchema: GenMessage<UpdateVmRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.UpdateVmResponse
+ */
+export declare type UpdateVmResponse = Message<"eitri.fleet.v1.UpdateVmResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Vm vm = 1;
+   */
+  vm?: Vm | undefined;
+
+  /**
+   * What the change does not reach before the VM is made anew, one sentence. Empty = nothing.
+   *
+   * @generated from field: string not_reached = 2;
+   */
+  notReached: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateVmResponse.
+ * Use `create(UpdateVmResponseSchema)` to create a new message.
+ */
+export declare const UpdateVmResponseSchema: GenMessage<UpdateVmResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.VmService
  */
 export declare const VmService: GenService<{
@@ -919,6 +967,16 @@ export declare const VmService: GenService<{
     methodKind: "unary";
     input: typeof AdoptVmRequestSchema;
     output: typeof AdoptVmResponseSchema;
+  },
+  /**
+   * Changes what the fields that are present say. What a seed carried into the guest stays as it was written.
+   *
+   * @generated from rpc eitri.fleet.v1.VmService.UpdateVm
+   */
+  updateVm: {
+    methodKind: "unary";
+    input: typeof UpdateVmRequestSchema;
+    output: typeof UpdateVmResponseSchema;
   },
 }>;
 
