@@ -1,16 +1,10 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { guestCidrProblem } from '../ipc/base/cidr.ts'
-import { Fault } from '../ipc/faults.ts'
 import { isName } from '../ipc/names.ts'
 import type { CapacityCaps } from './facts/host-facts.ts'
-
-/** A network of the operator: what VMs call it, and the bridge that is it on this host. */
-export interface HostNetwork {
-  name: string
-  bridge: string
-}
+import { GUEST_BRIDGE } from './network/guest-network.ts'
+import type { HostNetwork } from './network/host-bridges.ts'
 
 /** How guests get their network: by a bridge of this host where that can be, or by translation in each hypervisor. */
 export type GuestNetworkWay = 'auto' | 'user'
@@ -70,16 +64,8 @@ export function capsOf({ maxVcpus, maxMemMb, maxDiskGb }: ServeFlags): CapacityC
   }
 }
 
-/** Raises `input/invalid` (permanent) naming the first bridge this host does not have. */
-export function requireBridges(networks: readonly HostNetwork[], exists: (path: string) => boolean = existsSync): void {
-  for (const { name, bridge } of networks)
-    if (!exists(join('/sys/class/net', bridge, 'bridge')))
-      throw new Fault('input/invalid', 'permanent', {
-        field: '--host-network',
-        value: `${name}=${bridge}`,
-        problem: `this host has no bridge ${bridge}`,
-      })
-}
+/** What the fleet's own network is called beside those of the operator. */
+const GUESTS = 'guests'
 
 /** A Linux interface name: at most 15 bytes, and no way out of a folder. */
 const INTERFACE = /^(?!\.{1,2}$)[^\s/:]{1,15}$/
@@ -91,6 +77,8 @@ function hostNetwork(text: string, known: readonly HostNetwork[], platform: Node
   if (!isName(name) || !INTERFACE.test(bridge)) throw new InvalidArgumentError('use NAME=BRIDGE, e.g. lan=br0.')
   if (known.some((network) => network.name === name))
     throw new InvalidArgumentError(`the name ${name} is there already.`)
+  if (name === GUESTS || bridge === GUEST_BRIDGE)
+    throw new InvalidArgumentError(`the network ${GUESTS} on ${GUEST_BRIDGE} is the one that every VM is on anyway.`)
   return { name, bridge }
 }
 

@@ -266,6 +266,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'vm/network-unknown': (p) =>
     t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
+  'vm/network-failed': (p) =>
+    t(
+      `${vm(p)} cannot be put on ${p['network'] ? `the network ${v(p, 'network')}` : 'its network'}${why(p)}.`,
+      'It is not started: a VM without its network is of no use.',
+      'Mend that on the host; it is tried again by itself.',
+    ),
   'vmm/missing': (p) =>
     p['backend']
       ? t(

@@ -65,6 +65,7 @@ export const FAULT_CODES = [
   'vm/waiting',
   'vm/record-unreadable',
   'vm/network-unknown',
+  'vm/network-failed',
   'vmm/missing',
   'vmm/failed',
   'vmm/machine-gone',

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { addServeFlags, capsOf, requireBridges, type ServeFlags } from '../../../src/agent/flags.ts'
+import { addServeFlags, capsOf, type ServeFlags } from '../../../src/agent/flags.ts'
 
 const places = { stateDir: '/state', socket: '/run/agent.sock' }
 function parse(platform: NodeJS.Platform, ...args: string[]): ServeFlags {
@@ -74,21 +74,7 @@ describe("the agent's flags", () => {
     )
   })
 
-  it('need every bridge they name', () => {
-    const networks = ['br0', 'br9'].map((bridge) => ({ name: bridge, bridge }))
-    const asked: string[] = []
-    const has = (found: string) => (path: string) => {
-      asked.push(path)
-      return path.includes(found)
-    }
-    expect(() => requireBridges(networks, has('br'))).not.toThrow()
-    expect(asked).toEqual(['/sys/class/net/br0/bridge', '/sys/class/net/br9/bridge'])
-    expect(() => requireBridges(networks, has('br0'))).toThrow(
-      expect.objectContaining({
-        code: 'input/invalid',
-        params: { field: '--host-network', value: 'br9=br9', problem: 'this host has no bridge br9' },
-      }),
-    )
-    expect(() => requireBridges([{ name: 'lan', bridge: 'lo' }])).toThrow('no bridge lo')
+  it.each(['guests=br0', 'lan=eitri0'])('refuse the network that all VMs are on anyway: %s', (text) => {
+    expect(() => parse('linux', '--host-network', text)).toThrow('the network guests on eitri0 is the one')
   })
 })
