@@ -1,5 +1,7 @@
 import { type FaultText, host, image, NOTHING, or, type P, t, v, vm, why } from './fault-parts.ts'
 import { CLOCK_TEXT } from './fault-text-clock.ts'
+import { NETWORK_TEXT } from './fault-text-network.ts'
+import { PORT_TEXT } from './fault-text-ports.ts'
 import type { FaultCode } from './faults.ts'
 
 export type { FaultText }
@@ -264,6 +266,12 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'Nothing is done to it.',
       p['file'] ? 'Look at that file on its host.' : 'Look at the file named in the agent log.',
     ),
+  'vm/network-full': (p) =>
+    t(
+      `${host(p)} has no address left for ${vm(p)} in its network ${v(p, 'network')}.`,
+      NOTHING,
+      'Delete a VM that is not needed there, or choose another host.',
+    ),
   'vm/network-unknown': (p) =>
     t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
   'vm/network-failed': (p) =>
@@ -330,6 +338,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`The tiny image cannot be built here${why(p)}.`, NOTHING, 'Build it on Debian x86_64, or add an image by URL.'),
   'image/build-failed': (p) =>
     t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+  ...PORT_TEXT,
+  ...NETWORK_TEXT,
   ...CLOCK_TEXT,
   'console/unavailable': (p) =>
     t(

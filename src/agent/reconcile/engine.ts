@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { Exposure, ExposureStatus, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { MeteredVm } from '../facts/vm-meter.ts'
 import type { DesiredStore } from '../records/desired-state.ts'
@@ -26,6 +26,14 @@ export interface EpochKeeper {
   raiseEpoch(epoch: bigint, digest: string): Promise<void>
 }
 
+/** Follows what the engine says should be published, and of the guests; `look` is called when that may have changed. */
+export interface PublishedPorts {
+  look(): void
+  statuses(): ExposureStatus[]
+  /** Returns its stop function. */
+  onChange(fn: () => void): () => void
+}
+
 export interface EngineOptions {
   passes: PassDeps
   desired: DesiredStore
@@ -43,6 +51,8 @@ export interface EngineOptions {
   notices?(): string[]
   /** Absent = nothing is measured. */
   measured?: Measured
+  /** Absent = this host publishes nothing. */
+  exposures?: PublishedPorts
   passTimeoutMs?: number
 }
 
@@ -71,11 +81,12 @@ export class Engine {
 
   /** Takes up what an earlier agent left and works on it; resolves once every VM has its assignment. */
   async start({ tick = true } = {}): Promise<void> {
-    const { passes, images, epochs } = this.#options
+    const { passes, images, epochs, exposures } = this.#options
     await this.#desired.load(epochs.epoch)
     this.#unsubscribe.push(
       images.onComplete((sha256) => this.#imageCame(sha256)),
       passes.backend.onExit((vmId) => this.#deliver(vmId)),
+      ...(exposures ? [exposures.onChange(() => this.#changed())] : []),
     )
     await this.#dispatched()
     if (tick) this.#ticking = this.#tick()
@@ -99,6 +110,7 @@ export class Engine {
     return this.#inTurn(async () => {
       this.#fenced = false
       await this.#desired.drop(this.#isHere)
+      this.#options.exposures?.look()
       await this.#dispatched()
     })
   }
@@ -120,7 +132,24 @@ export class Engine {
       now: passes.clock.now(),
       notices: [...this.#troubles(), ...(this.#options.notices?.() ?? [])],
       measured: this.#options.measured,
+      exposures: this.#options.exposures?.statuses() ?? [],
     })
+  }
+
+  /** Guest ports the accepted state publishes; its VMs need not be wanted. */
+  exposures(): readonly Exposure[] {
+    return this.#wanted.exposures
+  }
+
+  /** In the accepted state, and not deleted. */
+  isWanted(vmId: string): boolean {
+    return this.#wanted.of(vmId).kind === 'live'
+  }
+
+  /** What the last pass saw of a guest: `run` differs for each run of its process, '' = none runs; `ip` '' = not known. */
+  guest(vmId: string): { run: string; ip: string } {
+    const row = this.#workers.get(vmId)?.result?.row
+    return { run: row?.running?.startedAt.toISOString() ?? '', ip: row?.ip ?? '' }
   }
 
   /** Every VM with a record, and the process that runs it. */
@@ -178,6 +207,7 @@ export class Engine {
     // Epoch first: between the two an older snapshot is refused already, and this one is welcome again.
     await epochs.raiseEpoch(snapshot.epoch, digest)
     await this.#desired.keep(snapshot, state, this.#isHere)
+    this.#options.exposures?.look()
     await this.#dispatched()
     return 'accepted'
   }
@@ -241,7 +271,9 @@ export class Engine {
         const changed = !isDeepStrictEqual(result, last)
         if (result.gone && last && !last.gone) this.#options.forgotten?.(vmId)
         last = result
-        if (changed) this.#changed()
+        if (!changed) return
+        this.#options.exposures?.look()
+        this.#changed()
       },
       onIdle: () => {
         if (last?.gone) this.#changed()

@@ -1,7 +1,8 @@
 import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Capacity, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import { type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { NetworkFindingSchema, NetworkStatusSchema } from '../../ipc/gen/eitri/agent/v1/network_pb.js'
+import { type ExposureStatus, type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import {
   type QuarantinedVm,
   QuarantinedVmSchema,
@@ -20,7 +21,11 @@ export interface Measured {
   host(): HostMetrics | undefined
   vm(vmId: string): VmMetrics | undefined
   guestCidr(): string
+  /** Absent = nobody says. */
+  networks?(): MessageInitShape<typeof NetworkStatusSchema>[]
   uplink(): string
+  /** What keeps guests from their network; absent = nobody looks. */
+  findings?(): MessageInitShape<typeof NetworkFindingSchema>[]
 }
 
 export interface ReportInput {
@@ -37,6 +42,7 @@ export interface ReportInput {
   now: number
   notices: readonly string[]
   measured: Measured | undefined
+  exposures: ExposureStatus[]
 }
 
 /** What is, as a message. Pure. */
@@ -64,10 +70,13 @@ export function buildReport(input: ReportInput): Report {
     vms,
     quarantined,
     destroyed: input.destroyed,
+    exposures: input.exposures,
     ...(input.capacity ? { capacity: input.capacity } : {}),
     ...(hostMetrics ? { metrics: hostMetrics } : {}),
     guestCidr: input.measured?.guestCidr() ?? '',
     hostUplinkAddr: input.measured?.uplink() ?? '',
+    networks: input.measured?.networks?.() ?? [],
+    networkFindings: input.measured?.findings?.() ?? [],
     wantedImages: [...wanted].map((sha256) => ({ sha256, haveBytes: BigInt(input.imageBytes(sha256)) })),
     images: input.images.map(({ sha256, sizeBytes, unusedMs }) => ({
       sha256,

@@ -1,4 +1,4 @@
-import type { DesiredState } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { DesiredState, Exposure } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { Desired } from '../records/desired-state.ts'
 import type { Wanted } from './vm-plan.ts'
@@ -12,11 +12,14 @@ export class WantedVms {
   readonly #known: boolean
   /** The epoch in which each deleted VM was deleted, without having been wanted since. */
   readonly deletedIn: ReadonlyMap<string, bigint>
+  /** Of wanted VMs and of others. */
+  readonly exposures: readonly Exposure[]
 
   private constructor(desired: Desired | undefined) {
     const { state } = desired?.snapshot ?? {}
     this.#known = state !== undefined
     this.deletedIn = desired?.deletedIn ?? new Map()
+    this.exposures = state?.exposures ?? []
     this.#wanted = new Map((state?.vms ?? []).map((spec) => [spec.vmId, wantedOf(spec, this.deletedIn)]))
   }
 

@@ -19,6 +19,7 @@ const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
   now: 0,
   notices: [],
   measured: undefined,
+  exposures: [],
   ...change,
 })
 

@@ -1,0 +1,49 @@
+import { Fault } from '../../ipc/faults.ts'
+import type { GuestSeen, Protocol } from './exposure-plan.ts'
+
+/** Where a port of a guest is dialled from this host. */
+export interface Target {
+  host: string
+  port: number
+}
+
+export interface ReachParts {
+  /** Differs for each run of its process; '' = none runs. */
+  run(vmId: string): string
+  /** Of the guest on the guests' network. '' = not known. */
+  address(vmId: string): string
+  /** Way into a guest in user-mode networking. Absent = guests here have addresses of their own. */
+  forward?(vmId: string, protocol: Protocol, guestPort: number): Promise<number>
+}
+
+/** The way to a guest's ports. */
+export class Reach {
+  readonly #parts: ReachParts
+
+  constructor(parts: ReachParts) {
+    this.#parts = parts
+  }
+
+  /** What of the guest decides whether its ports can be open now. */
+  seen(vmId: string): GuestSeen {
+    const known = this.#parts.forward !== undefined || this.#parts.address(vmId) !== ''
+    return { run: this.#parts.run(vmId), unreachable: known ? '' : 'The address of the VM is not known yet.' }
+  }
+
+  /** Idempotent. Raises port/no-way; never a target without an address. */
+  async target(vmId: string, protocol: Protocol, guestPort: number): Promise<Target> {
+    const noWay = (detail: string, cause?: unknown) =>
+      new Fault('port/no-way', 'transient', { vm: vmId, detail }, { cause })
+    if (this.#parts.run(vmId) === '') throw noWay('it is not running')
+    const host = this.#parts.address(vmId)
+    if (!this.#parts.forward) {
+      if (host === '') throw noWay('its address is not known yet')
+      return { host, port: guestPort }
+    }
+    try {
+      return { host: '127.0.0.1', port: await this.#parts.forward(vmId, protocol, guestPort) }
+    } catch (error) {
+      throw noWay(error instanceof Error ? error.message : String(error), error)
+    }
+  }
+}
