@@ -48,7 +48,14 @@ export const BROWSER_PARTS: Part[] = [
   },
   fonts,
 ]
+/** What guests read YAML with: the referee of our own reader. */
+const pyYaml: Part = {
+  name: 'python3-yaml',
+  packages: ['python3-yaml'],
+  present: () => existsSync('/usr/bin/python3') && existsSync('/usr/lib/python3/dist-packages/yaml'),
+}
 export const TEST_PARTS: Part[] = [
+  pyYaml,
   program('sshd', 'openssh-server'),
   program('ssh-agent', 'openssh-client'),
   program('busybox', 'busybox-static'),
