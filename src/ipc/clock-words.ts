@@ -107,6 +107,10 @@ export function offsetWords(offsetUs: bigint): string {
   return `${lengthWords(Number(size(offsetUs)) / 1000)} ${offsetUs < 0n ? 'behind' : 'ahead'}`
 }
 
+/** `41.2 s behind rack-1`, `1 h ahead of this computer`. */
+export const offsetFrom = (offsetUs: bigint, what: string): string =>
+  `${offsetWords(offsetUs)}${offsetUs < 0n ? '' : ' of'} ${what}`
+
 function lengthWords(ms: number): string {
   if (ms < 1_000) return `${ms < 1 ? '<1' : Math.round(ms)} ms`
   if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`

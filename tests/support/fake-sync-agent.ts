@@ -5,9 +5,11 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { AgentService } from '../../src/ipc/gen/eitri/agent/v1/agent_pb.js'
+import type { SetGuestClockRequest, SetGuestClockResponseSchema } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
 import {
   type Attach,
   type HelloSchema,
@@ -39,6 +41,11 @@ export class FakeSyncAgent {
   deaf = false
   /** Never answers Attach. */
   mute = false
+  /** What it answers a person who sets a guest's clock; an agent of before that call has none. */
+  setClock: (request: SetGuestClockRequest) => Promise<MessageInitShape<typeof SetGuestClockResponseSchema>> =
+    async () => {
+      throw new ConnectError('not implemented', Code.Unimplemented)
+    }
   signWith: KeyObject
   readonly #server: http2.Http2Server
   readonly #sessions = new Set<http2.ServerHttp2Session>()
@@ -54,6 +61,7 @@ export class FakeSyncAgent {
         readMaxBytes: LIMITS.agentMessageBytes,
         routes: (router) => {
           router.rpc(AgentService.method.sync, (requests, { signal }) => this.#sync(requests, signal))
+          router.rpc(AgentService.method.setGuestClock, (request) => this.setClock(request))
         },
       }),
     )

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
+import { clockCommands } from './clock-commands.ts'
 import { consoleCommand } from './console-command.ts'
 import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
 import { hostCommands } from './host-commands.ts'
@@ -76,6 +77,7 @@ function program(run: Runner, { io }: CliParts): Command {
   vmCommands(root, run)
   consoleCommand(root, run)
   imageCommands(root, run)
+  clockCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
   run(root.command('version').description('the version of this program'), async (context) => {

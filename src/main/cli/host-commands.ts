@@ -7,6 +7,7 @@ import {
   RemoveHostResponseSchema,
 } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../ipc/rules.ts'
+import { hostClockLine } from './clock-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { takeOverCommand } from './host-takeover-command.ts'
@@ -172,6 +173,7 @@ const hostSheet = (h: Host): string =>
     ['capacity', capacity(h.capacity)],
     ['allocated', capacity(h.allocated)],
     ['in use', hostUse(h.metrics)],
+    ['clock', hostClockLine(h)],
     ['uplink', h.uplinkAddress],
     ['guest network', h.guestCidr],
     ['VMs', h.vms],

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
+import { guestClockLine, guestLines } from './clock-words.ts'
 import type { CommandContext } from './context.ts'
 import { vmUse } from './metrics-words.ts'
 import { reasonLine } from './outcome.ts'
@@ -59,4 +60,7 @@ const vmSheet = (v: Vm): string =>
     ['takes', vmUse(v.metrics)],
     ['address', v.networkIp || v.ip],
     ['acceleration', v.acceleration],
+    ['clock', guestClockLine(v)],
+    ['clock policy', v.clockPolicy],
+    ...guestLines(v),
   ])

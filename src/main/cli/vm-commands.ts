@@ -9,6 +9,7 @@ import { confirm, interactive } from './prompts.ts'
 import { table } from './table.ts'
 import { answerVm, remark, stateWord, type Waiting, waited } from './vm-answer.ts'
 import { createCommand } from './vm-create-command.ts'
+import { setCommand } from './vm-set-command.ts'
 import { waitCommand } from './vm-wait-command.ts'
 import { waitForState, waitForVm } from './wait-vm.ts'
 
@@ -18,6 +19,7 @@ export function vmCommands(root: Command, run: Runner): void {
   const vm = root.command('vm').description('virtual machines')
   createCommand(vm, run)
   waitCommand(vm, run)
+  setCommand(vm, run)
   run(vm.command('list').description('all VMs, deleted ones in quarantine too'), async (context) => {
     context.deadline()
     const answer = await (await context.fleet()).vms.listVms({}, { signal: context.signal })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { CLOCK_POLICIES } from '../../ipc/clock-policy.ts'
 import { check, DEFAULT_SIZE } from '../../ipc/rules.ts'
 import { KiB, LIMITS } from '../../ipc/units.ts'
 import type { CommandContext, Runner } from './context.ts'
@@ -20,6 +21,7 @@ interface CreateOptions {
   cloudInit?: string
   sshKey?: string[]
   backend?: string
+  clockPolicy?: string
   label?: Record<string, string>
   power?: string
   autostart?: boolean
@@ -43,6 +45,7 @@ export function createCommand(vm: Command, run: Runner): void {
       .option('--cloud-init <file>', 'user-data')
       .option('--ssh-key <file>', 'public keys that may sign in; may be given several times', several)
       .option('--backend <name>', 'qemu, cloud-hypervisor or vfkit')
+      .option('--clock-policy <policy>', `who keeps its clock: ${CLOCK_POLICIES.join(', ')}; else auto`)
       .option('--label <key=value>', 'may be given several times', keyValue)
       .option('--power <power>', 'running or stopped')
       .option('--autostart', 'start it with its host (the default)')
@@ -68,6 +71,7 @@ async function createVm(context: CommandContext, name: string, options: CreateOp
     network: options.network ?? '',
     backend: options.backend ?? '',
     power: options.power ?? 'running',
+    clockPolicy: options.clockPolicy ?? '',
     labels: options.label ?? {},
   }
   const sizes = { vcpus, memMb, diskGb }

@@ -1,6 +1,6 @@
 import { fullJitterMs } from '../../ipc/base/backoff.ts'
 import { systemClock } from '../../ipc/base/clock.ts'
-import type { VmMetricsChange, WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { VmClockChange, VmMetricsChange, WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -45,7 +45,9 @@ function apply(view: FleetView, { message }: WatchFleetResponse): void {
   for (const host of hosts) view.hosts.set(host.id, host)
   for (const vm of vms) view.vms.set(vm.id, vm)
   for (const task of tasks) view.tasks.set(task.id, task)
-  if (message.case === 'delta') for (const change of message.value.vmMetrics) measured(view, change)
+  if (message.case !== 'delta') return
+  for (const change of message.value.vmMetrics) measured(view, change)
+  for (const change of message.value.vmClocks) clocked(view, change)
 }
 
 function measured({ vms }: FleetView, { vmId, metrics }: VmMetricsChange): void {
@@ -53,4 +55,11 @@ function measured({ vms }: FleetView, { vmId, metrics }: VmMetricsChange): void 
   if (!vm) return
   const { metrics: _, ...rest } = vm
   vms.set(vmId, metrics ? { ...rest, metrics } : rest)
+}
+
+function clocked({ vms }: FleetView, { vmId, clock }: VmClockChange): void {
+  const vm = vms.get(vmId)
+  if (!vm) return
+  const { clock: _, ...rest } = vm
+  vms.set(vmId, clock ? { ...rest, clock } : rest)
 }
