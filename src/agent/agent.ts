@@ -9,6 +9,7 @@ import { measuring } from './facts/metrics.ts'
 import type { GuestNetworkWay } from './flags.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
+import { knownVms, openNetworks } from './network/open-networks.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
 import { takeLock } from './os/lock.ts'
@@ -115,6 +116,19 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(capacity.stop)
     const guestNetwork = new GuestNetwork({ platform, flag: options.bridgeCidr ?? '', identity, log })
     await guestNetwork.resolve()
+    const networks = await openNetworks({
+      platform,
+      stateDir,
+      way: options.guestNetwork ?? 'user',
+      cidr: () => guestNetwork.cidr,
+      run,
+      detach,
+      processes,
+      clock,
+      log,
+    })
+    undo.push(() => networks.close())
+    await networks.start(await knownVms(records, log))
     const uptimeMs = () => processes.uptimeMs()
     const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
     undo.push(() => metrics.stop())
@@ -123,6 +137,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         layout,
         records,
         backend,
+        network: networks,
         images,
         seeds: { write: (path, input) => writeSeed(path, input, clock.now()), hostKey: ensureHostKey },
         ledger: new QuotaLedger({ vcpus: caps.vcpus ?? 0, memMb: caps.memMb ?? 0, diskGb: caps.diskGb ?? 0 }),
@@ -141,11 +156,12 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
-      notices: () => [...hub.notices(), ...guestNetwork.notices(), ...skipped],
+      notices: () => [...hub.notices(), ...guestNetwork.notices(), ...networks.notices(), ...skipped],
       measured: {
         host: () => metrics.host(),
         vm: (id) => metrics.vm(id),
         guestCidr: () => guestNetwork.cidr,
+        networks: () => networks.status(),
         uplink: () => metrics.uplink(),
       },
     })
@@ -156,7 +172,9 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       version: BUILD_INFO.version,
       digest: BUILD_INFO.digest,
       provisioner: backend.name,
-      capabilities: backend.capabilities,
+      get capabilities() {
+        return { ...backend.capabilities, ...(networks.reserves ? { addressSource: 'reservation' as const } : {}) }
+      },
       hostNetworks: options.hostNetworks ?? [],
       bootId: processes.bootId(),
       stateDir,
@@ -175,7 +193,12 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       identity,
       facts,
       self,
-      guestNetwork,
+      guestNetwork: {
+        async resolve(...suggested: Parameters<GuestNetwork['resolve']>) {
+          await guestNetwork.resolve(...suggested)
+          await networks.settle()
+        },
+      },
       log,
     })
     undo.push(() => server.close())

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { FaultCode } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { BootImage } from '../images/image-cache.ts'
+import type { Nic } from '../network/vm-network.ts'
 import type { ProcessIdentity } from '../os/process.ts'
 import type { VmLayout } from '../records/layout.ts'
 import type { VmmFiles } from './vmm-process.ts'
@@ -39,6 +40,8 @@ export interface BootRequest {
   image: BootImage
   /** Versioned machine type of an earlier boot, kept so that the guest sees the same hardware; '' = choose. */
   machine: string
+  /** The fleet's own first. Absent = that one alone, by user-mode translation. */
+  nics?: readonly Nic[]
 }
 
 export interface Booted extends RunningVm {

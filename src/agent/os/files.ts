@@ -171,6 +171,10 @@ export async function publishFile(point: TwoStepPoint, temp: string, path: strin
   hit(point, 'after')
 }
 
+/** Gives a setting of the kernel a value; the file must be there. */
+export const writeSetting = (point: Failpoint, path: string, value: string): Promise<void> =>
+  step(point, () => fs.writeFile(path, value, { flag: 'r+' }))
+
 /** Makes a symbolic link; false when something has that name already. */
 export async function makeLink(point: Failpoint, text: string, path: string): Promise<boolean> {
   return await step(point, async () => {

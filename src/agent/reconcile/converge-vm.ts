@@ -7,7 +7,7 @@ import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
-import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import { booted, bootTime, networked, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
 import type { BootTime } from './quarantine-clock.ts'
 import { haveImage, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import type { VmPlan } from './vm-plan.ts'
@@ -41,7 +41,8 @@ export async function bootVm(
     await haveImage(deps, spec, (detail) => pass.publish(rowResult(current, { ...stopped, detail })), pass.signal)
     if (because !== 'exited') pass.publish(rowResult(current, { ...stopped, detail: UNDER_WAY.booting }))
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
-    const running = await deps.backend.boot({ vm, spec, image, machine: current.machine }, pass.signal)
+    const nics = await deps.network.attach(networked(spec), pass.signal)
+    const running = await deps.backend.boot({ vm, spec, image, machine: current.machine, nics }, pass.signal)
     current = await withAddresses(deps, vm, booted(current, running.machine, bootTime(deps)))
     await deps.records.save(current)
     return rowResult(current, { power: 'running', phase: 'ready', running: runningPart(running) })

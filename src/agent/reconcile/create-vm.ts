@@ -7,7 +7,7 @@ import { macOf } from '../network/mac.ts'
 import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
-import { booted, bootTime, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
+import { booted, bootTime, networked, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
 import { haveImage, type ImageBytes, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import { isKnownPower } from './vm-plan.ts'
 import { isPermanent, type ProgressPart, rowResult, sentence, type VmResult } from './vm-result.ts'
@@ -96,7 +96,9 @@ async function finishRunning(
   say: () => void,
 ): Promise<VmResult> {
   say()
-  const running = await deps.backend.boot({ vm, spec: record.spec, image, machine: record.machine }, pass.signal)
+  const { spec, machine } = record
+  const nics = await deps.network.attach(networked(spec), pass.signal)
+  const running = await deps.backend.boot({ vm, spec, image, machine, nics }, pass.signal)
   try {
     const whole = await withAddresses(deps, vm, booted(record, running.machine, bootTime(deps)))
     await deps.records.save(whole)
@@ -122,6 +124,7 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
     authorizedKeys: spec.sshAuthorizedKeys,
     userData: spec.cloudInit,
     mac: macOf(spec.vmId),
+    ...(spec.network === '' ? {} : { networkMac: macOf(spec.vmId, 1) }),
     clock: clockPolicyOf(spec.clockPolicy),
     ssh: {
       userCas: spec.sshUserCaAuthorizedKeys,
@@ -131,7 +134,7 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
 }
 
 /** What no other try could change, told before anything is fetched. */
-function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
+function checkSpec({ backend, network }: PassDeps, spec: VmSpec): void {
   if (!isName(spec.name))
     throw new Fault('input/invalid', 'permanent', {
       field: 'name',
@@ -144,8 +147,7 @@ function checkSpec({ backend }: PassDeps, spec: VmSpec): void {
       value: shown(spec.powerState),
       problem: 'this agent does not know it',
     })
-  if (spec.network !== '')
-    throw new Fault('vm/network-unknown', 'permanent', { host: 'This host', network: shown(spec.network) })
+  network.look(networked(spec))
   if (spec.backend !== '' && spec.backend !== backend.name)
     throw new Fault('vmm/missing', 'permanent', { host: 'This host', backend: shown(spec.backend), has: backend.name })
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../ipc/base/log.ts'
 import type { Backend, RunningVm } from '../backends/backend.ts'
 import type { OnProgress } from '../images/download.ts'
 import type { BootImage } from '../images/image-cache.ts'
+import type { NetworkedVm, VmNetwork } from '../network/vm-network.ts'
 import type { Processes } from '../os/process.ts'
 import type { AgentLayout, VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
@@ -35,6 +36,7 @@ export interface PassDeps {
   layout: AgentLayout
   records: VmRecords
   backend: Backend
+  network: VmNetwork
   images: Images
   seeds: Seeds
   ledger: QuotaLedger
@@ -65,12 +67,16 @@ export const bootTime = ({ processes }: PassDeps): BootTime => ({
   uptimeMs: processes.uptimeMs(),
 })
 
-/** The record with what the backend knows of the guest's addresses; "no answer" never clears a known one. */
+/** The record with what network and backend know of the guest's addresses; "no answer" never clears a known one. */
 export async function withAddresses(deps: PassDeps, vm: VmLayout, record: VmRecord): Promise<VmRecord> {
-  const ip = (await deps.backend.address(vm)) || record.ip
-  const networkIp = (await deps.backend.networkAddress(vm)) || record.networkIp
+  const { network, backend } = deps
+  const ip = network.address(vm.id) || (await backend.address(vm)) || record.ip
+  const networkIp = network.networkAddress(vm.id) || (await backend.networkAddress(vm)) || record.networkIp
   return ip === record.ip && networkIp === record.networkIp ? record : { ...record, ip, networkIp }
 }
+
+/** What of a VM its network is made from. */
+export const networked = ({ vmId, name, network }: NetworkedVm): NetworkedVm => ({ vmId, name, network })
 
 /** The record after a good boot: proof of it, and nothing left of what went wrong before. */
 export function booted(record: VmRecord, machine: string, now: BootTime): VmRecord {

@@ -87,6 +87,7 @@ export async function acknowledge(deps: PassDeps, vmId: string, wanted: Wanted, 
   if (wanted.kind !== 'tombstone') return goneResult
   try {
     if (running) await deps.backend.destroy(deps.layout.vmDir(vmId))
+    await deps.network.detach(vmId)
     await deps.records.remove(vmId)
     return goneResult
   } catch (error) {
@@ -115,6 +116,7 @@ export async function destroyVm(
     if (isKept()) return kept()
     await deps.backend.destroy(vm)
     if (isKept()) return kept()
+    await deps.network.detach(vm.id)
     await deps.records.remove(vm.id)
     return goneResult
   } catch (error) {

@@ -61,7 +61,8 @@ export const shortPlan = (): Reached[] =>
 
 /** Names that no agent with QEMU on this machine reaches, and why. */
 const NOT_HERE: readonly [RegExp, string][] = [
-  [/^(ch|ch-disk|tap|serial)\./, 'only under cloud-hypervisor'],
+  [/^(ch|ch-disk|serial)\./, 'only under cloud-hypervisor'],
+  [/^(network|tap)\./, 'only where guests are on a bridge, see the tests of guest networks'],
   [/^(vfkit|vfkit-disk)\./, 'only on macOS'],
   [/^guard\./, 'only where the operator gave VMs a network; cut off in operator-networks.test.ts'],
   [

@@ -30,11 +30,12 @@ export const isOn = (state: string | undefined): boolean =>
 /** A VMM without a VM, noted; undefined when it ended at once. */
 export async function startVmm(
   { host, detach, processes, clock, taps }: BootDeps,
-  { vm }: BootRequest,
+  { vm, nics = [] }: BootRequest,
   signal: AbortSignal,
 ): Promise<VmmProcess | undefined> {
   const places = chPlaces(vm)
-  await taps.ensure(tapName(vm.id), signal)
+  // It translates for nobody: a NIC without a tap has one on no network.
+  if (nics[0]?.tap === undefined) await taps.ensure(tapName(vm.id), signal)
   await forgetProcess(places)
   // Up to v52 a socket that is left makes it end at once.
   for (const name of [places.apiSocketName, places.serialSocketName, places.events])
@@ -72,14 +73,15 @@ export async function untilAnswers(
 export async function bringUp(
   { host }: BootDeps,
   api: ApiClient,
-  { vm, spec, image }: BootRequest,
+  { vm, spec, image, nics = [{ mac: macOf(vm.id) }] }: BootRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const state = await api.state(signal)
   if (isOn(state)) return
   if (state === undefined) {
     const firmware = image.kind === 'disk' ? await host.firmware() : ''
-    const machine = { vmId: vm.id, vcpus: spec.vcpus, memMb: spec.memMb, mac: macOf(vm.id), tap: tapName(vm.id) }
+    const net = nics.map(({ mac, tap }, n) => ({ mac, tap: tap ?? tapName(vm.id, n) }))
+    const machine = { vmId: vm.id, vcpus: spec.vcpus, memMb: spec.memMb, net }
     await api.create(vmConfig({ ...machine, image, firmware }, chPlaces(vm)), signal)
   }
   await api.boot(signal)

@@ -7,8 +7,7 @@ export interface ChMachine {
   vmId: string
   vcpus: number
   memMb: number
-  mac: string
-  tap: string
+  net: readonly { mac: string; tap: string }[]
   image: BootImage
   /** Absolute path of the UEFI firmware a disk image starts with. */
   firmware: string
@@ -41,7 +40,7 @@ export function vmConfig(vm: ChMachine, files: Omit<ChFiles, 'apiSocketName' | '
       { id: 'root', path: files.disk, image_type: 'Raw', readonly: false },
       { id: 'seed', path: files.seed, image_type: 'Raw', readonly: true },
     ],
-    net: [{ id: 'net0', tap: vm.tap, mac: vm.mac }],
+    net: vm.net.map(({ tap, mac }, n) => ({ id: `net${n}`, tap, mac })),
     serial: { mode: 'Socket', socket: files.serialSocketName },
     console: { mode: 'Off' },
     pvpanic: true,

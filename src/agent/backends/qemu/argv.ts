@@ -1,5 +1,6 @@
 import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
 import type { BootImage } from '../../images/image-cache.ts'
+import type { Nic } from '../../network/vm-network.ts'
 import type { CommandPart } from '../backend.ts'
 import { guestUuid } from '../guest-uuid.ts'
 
@@ -11,7 +12,7 @@ export interface QemuMachine {
   vcpus: number
   memMb: number
   clockPolicy: ClockPolicy
-  mac: string
+  nics: readonly Nic[]
   image: BootImage
 }
 
@@ -30,6 +31,25 @@ export interface QemuFiles {
 const HYPERV = 'hv_time,hv_relaxed,hv_vapic,hv_spinlocks=0x1fff,hv_synic,hv_stimer'
 
 const part = (why: string, ...args: string[]): CommandPart => ({ args, why })
+
+/** Netdev of the NIC on the fleet's own network. */
+export const OWN_NETDEV = 'net0'
+
+function nicParts({ mac, tap }: Nic, n: number): CommandPart[] {
+  const netdev = tap === undefined ? `user,id=net${n}` : `tap,id=net${n},ifname=${tap},script=no,downscript=no`
+  const why =
+    tap === undefined
+      ? 'network by user-mode translation: needs no rights, reaches out'
+      : "network by the host's bridge: the tap is made and removed by the agent"
+  return [
+    part(why, '-netdev', netdev),
+    part(
+      'network card; its address comes from the VM id; no boot from the network',
+      '-device',
+      `virtio-net-pci,netdev=net${n},mac=${mac},romfile=`,
+    ),
+  ]
+}
 
 /**
  * QEMU's options, each with what it is for. The guest may reboot as it likes: without -no-reboot the process, its
@@ -65,12 +85,7 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
     part('first serial port of the guest', '-serial', 'chardev:serial0'),
     part('how the guest tells of a kernel panic', '-device', 'pvpanic-pci'),
     part('random numbers of the host for the guest', '-device', 'virtio-rng-pci'),
-    part('network by user-mode translation: needs no rights, reaches out', '-netdev', 'user,id=net0'),
-    part(
-      'network card; its address comes from the VM id; no boot from the network',
-      '-device',
-      `virtio-net-pci,netdev=net0,mac=${vm.mac},romfile=`,
-    ),
+    ...vm.nics.flatMap(nicParts),
     part(
       'the disk; what the guest discards is freed; a full host pauses the guest',
       '-drive',

@@ -209,7 +209,7 @@ export class QemuBackend implements Backend {
     return { acceleration, machine: await kept }
   }
 
-  #command({ vm, spec, image }: BootRequest, chosen: Chosen): CommandPart[] {
+  #command({ vm, spec, image, nics = [{ mac: macOf(vm.id) }] }: BootRequest, chosen: Chosen): CommandPart[] {
     const options = qemuOptions(
       {
         vmId: vm.id,
@@ -217,7 +217,7 @@ export class QemuBackend implements Backend {
         vcpus: spec.vcpus,
         memMb: spec.memMb,
         clockPolicy: clockPolicyOf(spec.clockPolicy),
-        mac: macOf(vm.id),
+        nics,
         image,
       },
       {

@@ -22,6 +22,7 @@ import { DesiredStateSchema, SnapshotSchema } from '../../../../src/ipc/gen/eitr
 import type { VmSpec } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { FakeBackend } from '../../../contract/backend/fake-backend.ts'
 import { CutDisk } from '../../../support/cut-disk.ts'
+import { UserNetwork } from '../../../support/user-network.ts'
 import { aVm, FakeClock, ID, OTHER } from '../reconcile/rig.ts'
 
 const FLEET = 'f'.repeat(32)
@@ -66,6 +67,7 @@ async function openAgent(stateDir: string, backend = new FileBackend()) {
       layout,
       records,
       backend,
+      network: new UserNetwork(),
       images,
       seeds: { write: async () => {}, hostKey: ensureHostKey },
       ledger: new QuotaLedger({ vcpus: 0, memMb: 0, diskGb: 0 }),

@@ -25,6 +25,7 @@ import {
   VmSpecSchema,
 } from '../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { FakeBackend } from '../../../contract/backend/fake-backend.ts'
+import { UserNetwork } from '../../../support/user-network.ts'
 
 export const ID = 'a'.repeat(32)
 export const OTHER = 'b'.repeat(32)
@@ -150,6 +151,7 @@ export interface RigOptions {
 export class Rig implements AsyncDisposable {
   readonly backend: FakeBackend
   readonly clock = new FakeClock()
+  readonly network = new UserNetwork()
   readonly records = new MemoryRecords()
   readonly images = new FakeImages()
   readonly seeds: { path: string; input: SeedInput }[] = []
@@ -205,6 +207,7 @@ export class Rig implements AsyncDisposable {
         layout: agentLayout(this.#dir),
         records: this.records,
         backend: this.backend,
+        network: this.network,
         images: this.images,
         seeds: {
           write: async (path, input) => void this.seeds.push({ path, input }),

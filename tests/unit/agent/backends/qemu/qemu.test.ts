@@ -38,7 +38,7 @@ const machine = (change = {}) => ({
   vcpus: 2,
   memMb: 96,
   clockPolicy: 'auto' as const,
-  mac: '52:54:00:01:02:03',
+  nics: [{ mac: '52:54:00:01:02:03' }],
   image: disk,
   ...change,
 })

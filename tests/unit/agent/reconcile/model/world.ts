@@ -14,6 +14,7 @@ import { Fault } from '../../../../../src/ipc/faults.ts'
 import { DesiredStateSchema, SnapshotSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { FakeBackend } from '../../../../contract/backend/fake-backend.ts'
+import { UserNetwork } from '../../../../support/user-network.ts'
 import { Life, MemoryDisk } from './memory-files.ts'
 
 export const HELD = ['preflight', 'prepareRootDisk', 'boot', 'shutdown', 'destroy'] as const
@@ -159,6 +160,7 @@ export class World {
         layout: this.layout,
         records: fileRecords(this.layout, files),
         backend,
+        network: new UserNetwork(),
         images: {
           stat: (sha256) => ({ haveBytes: 0, complete: this.images.has(sha256) }),
           fetch: async (_url, sha256, _progress, signal) => {

@@ -1,0 +1,116 @@
+import type { Clock } from '../../ipc/base/clock.ts'
+import { Fault } from '../../ipc/faults.ts'
+import type { Detach } from '../os/exec.ts'
+import { readIfPresent, readTail, writeDurable } from '../os/files.ts'
+import type { Processes, ProcessIdentity } from '../os/process.ts'
+import { hostsText, keptLeases, type Reservation } from './dnsmasq-config.ts'
+import type { NetworkPlace } from './network-place.ts'
+
+const DNSMASQ = 'dnsmasq'
+/** It serves within this once started, and is gone within this once told to end. */
+const START_MS = 5_000
+const END_MS = 2_000
+const POLL_MS = 20
+const LOG_TAIL_BYTES = 4096
+/** Hosts and configuration are read by a process that is not root. */
+const READABLE = 0o644
+
+export interface DnsmasqDeps {
+  place: NetworkPlace
+  config: string
+  detach: Detach
+  processes: Processes
+  clock: Clock
+}
+
+/** One dnsmasq as a detached process: it outlives the agent, and a later agent finds it by its configuration file. */
+export class Dnsmasq {
+  readonly #deps: DnsmasqDeps
+  readonly #argument: string
+
+  constructor(deps: DnsmasqDeps) {
+    this.#deps = deps
+    this.#argument = `--conf-file=${deps.place.config}`
+  }
+
+  /**
+   * It runs with exactly these reservations when it resolves, and with no lease of anybody else. One that runs already
+   * is told. Raises `vmm/failed` with why it does not start.
+   */
+  async serve(reservations: Iterable<Reservation>): Promise<void> {
+    const { place, config } = this.#deps
+    const all = [...reservations]
+    const hosts = hostsText(all)
+    const changed = (await textOf(place.hosts)) !== hosts
+    if (changed) await writeDurable('network.hosts', place.hosts, hosts, READABLE)
+    const running = this.#find()
+    const leases = await textOf(place.leases)
+    const kept = keptLeases(leases, all)
+    const same = (await textOf(place.config)) === config
+    if (running && same && kept === leases) {
+      if (changed) this.#deps.processes.signal('network.reload', running, 'SIGHUP')
+      return
+    }
+    await this.end()
+    if (kept !== leases) await writeDurable('network.leases', place.leases, kept)
+    if (!same) await writeDurable('network.config', place.config, config, READABLE)
+    await this.#start()
+  }
+
+  /** Reads the reservations again: an earlier life may have written them and died. */
+  reload(): void {
+    const running = this.#find()
+    if (running) this.#deps.processes.signal('network.reload', running, 'SIGHUP')
+  }
+
+  get runs(): boolean {
+    return this.#find() !== undefined
+  }
+
+  /** None of this place runs when it resolves. */
+  async end(): Promise<void> {
+    const { processes, clock } = this.#deps
+    for (let found = this.#find(); found; found = this.#find()) {
+      const one = found
+      const gone = () => !processes.alive(one)
+      processes.signal('network.end', one, 'SIGTERM')
+      if (await until(clock, gone, END_MS)) continue
+      processes.signal('network.end', one, 'SIGKILL')
+      if (!(await until(clock, gone, END_MS)))
+        throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq (process ${one.pid}) does not end` })
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { place, detach, processes, clock } = this.#deps
+    const argv = ['--keep-in-foreground', this.#argument]
+    const pid = await detach('network.dnsmasq', DNSMASQ, argv, { cwd: '/', logFile: place.log })
+    const identity = processes.identify(pid)
+    // It writes the file once all it listens on is open.
+    const serves = async () => (await textOf(place.pidfile)).trim() === String(pid)
+    const settled = async () => !identity || !processes.alive(identity) || (await serves())
+    await until(clock, settled, START_MS)
+    if (identity && processes.alive(identity) && (await serves())) return
+    await this.end()
+    const said = (await readTail(place.log, LOG_TAIL_BYTES)).toString('utf8').trim().split('\n').at(-1) ?? ''
+    const detail = said.replace(/^dnsmasq: /, '').slice(0, 200) || 'it ended at once'
+    throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq: ${detail}` })
+  }
+
+  #find(): ProcessIdentity | undefined {
+    const { processes } = this.#deps
+    const [pid] = processes.pidsIn?.('/', this.#argument) ?? []
+    return pid === undefined ? undefined : processes.identify(pid)
+  }
+}
+
+const textOf = async (path: string): Promise<string> => (await readIfPresent(path))?.toString('utf8') ?? ''
+
+async function until(clock: Clock, done: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+  const deadline = clock.monotonic() + ms
+  while (!(await done())) {
+    if (clock.monotonic() > deadline) return false
+    await clock.sleep(POLL_MS)
+  }
+  return true
+}

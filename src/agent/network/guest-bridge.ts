@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { Fault } from '../../ipc/faults.ts'
+import type { Run } from '../os/exec.ts'
+import { ask, must } from './command.ts'
+import { macOf } from './mac.ts'
+
+const Links = z.array(
+  z.looseObject({
+    flags: z.array(z.string()),
+    linkinfo: z.looseObject({ info_kind: z.string().optional() }).optional(),
+    addr_info: z.array(z.looseObject({ family: z.string(), local: z.string().optional(), prefixlen: z.number() })),
+  }),
+)
+
+/** The bridge of the guests' own network, by the `ip` program. */
+export class GuestBridge {
+  readonly name: string
+  readonly #address: string
+  readonly #run: Run
+
+  /** `address` like 10.77.0.1/24. */
+  constructor(name: string, address: string, run: Run) {
+    this.name = name
+    this.#address = address
+    this.#run = run
+  }
+
+  /** There, up and with its one address, whatever was there before. True = it was made now, and has no ports. */
+  async ensure(): Promise<boolean> {
+    const change = (...args: string[]) => must(this.#run, 'network.bridge', 'ip', ...args)
+    const found = await this.#look()
+    if (found && found.linkinfo?.info_kind !== 'bridge')
+      throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${this.name} of this host is no bridge` })
+    // With an address of its own: without, it would have that of its oldest port, and guests would lose it.
+    const mac = macOf(this.#address)
+    if (!found) await change('link', 'add', this.name, 'address', mac, 'type', 'bridge', 'forward_delay', '0')
+    const own = (found?.addr_info ?? [])
+      .filter(({ family, local }) => family === 'inet' && local !== undefined)
+      .map(({ local, prefixlen }) => `${local}/${prefixlen}`)
+    for (const other of own.filter((address) => address !== this.#address))
+      await change('addr', 'delete', other, 'dev', this.name)
+    if (!own.includes(this.#address)) await change('addr', 'add', this.#address, 'dev', this.name)
+    if (!found?.flags.includes('UP')) await change('link', 'set', 'dev', this.name, 'up')
+    return !found
+  }
+
+  /** A tap that is there becomes a port. */
+  async join(tap: string): Promise<void> {
+    await ask(this.#run, 'network.bridge', 'ip', 'link', 'set', 'dev', tap, 'master', this.name)
+  }
+
+  async #look(): Promise<z.infer<typeof Links>[number] | undefined> {
+    const { code, stdout, stderr } = await ask(this.#run, 'network.look', 'ip', ...showArgv(this.name))
+    if (code !== 0 && /does not exist|Cannot find device/.test(stderr)) return undefined
+    if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: `ip addr show: ${stderr.trim()}` })
+    return Links.parse(JSON.parse(stdout))[0]
+  }
+}
+
+const showArgv = (name: string): string[] => ['-json', '-details', 'addr', 'show', 'dev', name]
