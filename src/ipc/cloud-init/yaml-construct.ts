@@ -5,22 +5,25 @@ import { scalarValue } from './yaml-value.ts'
 /** Scalars put together under one name are the same key to the guest. */
 const keyOf = (key: YamlScalar): string => {
   const value = scalarValue(key)
+  if (value.type === 'date') return `date ${key.text}`
   return 'value' in value ? `${value.type} ${value.value}` : value.type
 }
 
 /** What comes of making values of the tree: remarks on keys given twice. Raises Unreadable where SafeLoader would raise. */
 export function constructYaml(root: YamlNode, text: string): Remark[] {
   const remarks: Remark[] = []
-  const seen = new Set<YamlNode>()
-  const todo: YamlNode[] = [root]
-  for (let node = todo.pop(); node; node = todo.pop()) {
-    if (seen.has(node)) continue
-    seen.add(node)
+  const state = new Map<YamlNode, 'open' | 'done'>()
+  const visit = (node: YamlNode): void => {
+    if (state.get(node) === 'done') return
+    if (state.has(node))
+      throw new Unreadable(node.start, 'alias', 'this contains a reference to itself', 'Write out what is meant.')
+    state.set(node, 'open')
     checkTag(node)
     if (node.kind === 'scalar') checkScalar(node, text)
-    else if (node.kind === 'list') todo.push(...node.items)
-    else todo.push(...checkMap(node, text, remarks))
+    else for (const inner of node.kind === 'list' ? node.items : checkMap(node, text, remarks)) visit(inner)
+    state.set(node, 'done')
   }
+  visit(root)
   return remarks
 }
 

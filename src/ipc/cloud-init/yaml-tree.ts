@@ -36,6 +36,7 @@ class Parser {
   readonly #tokens: Token[]
   #at = 0
   #depth = 0
+  #bareTag = false
   readonly #anchors = new Map<string, YamlNode>()
   #handles: Map<string, string> = new Map()
 
@@ -158,6 +159,7 @@ class Parser {
   #properties(): { anchor?: Token; tag?: string; start?: number } {
     let anchor: Token | undefined
     let tag: Token | undefined
+    this.#bareTag = false
     for (const _ of [1, 2]) {
       if (!anchor && this.#is('anchor')) anchor = this.#take()
       else if (!tag && this.#is('tag')) tag = this.#take()
@@ -172,7 +174,9 @@ class Parser {
   }
 
   #shortTag({ text, start }: Token): string | undefined {
-    if (text === '!') return undefined
+    // PyYAML resolves even quoted text behind it as if it were plain.
+    this.#bareTag = text === '!'
+    if (this.#bareTag) return undefined
     const [, verbatim] = /^!<(.*)>$/.exec(text) ?? []
     const [, handle = '!', suffix = ''] = /^(![\w-]*!)(.*)$/.exec(text) ?? [text, '!', text.slice(1)]
     const prefix = this.#handles.get(handle) ?? (handle === '!!' ? YAML_ORG : handle === '!' ? '!' : undefined)
@@ -199,7 +203,8 @@ class Parser {
     const { kind } = this.#peek()
     if (kind === 'scalar') {
       const { text, style, end, start } = this.#take()
-      const node: YamlScalar = { ...place, start, kind: 'scalar', text, style: style || 'plain', end }
+      const bare = this.#bareTag
+      const node: YamlScalar = { ...place, start, kind: 'scalar', text, style: bare ? 'plain' : style || 'plain', end }
       this.#name(anchor, node)
       return node
     }

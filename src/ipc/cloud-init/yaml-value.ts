@@ -54,7 +54,7 @@ function tagged(tag: string, text: string): ScalarValue {
         ? { type: 'truth', value: /^(?:y|t|on)/i.test(text) }
         : { type: 'impossible' }
     case '!!int':
-      return INT.test(text) ? int(text) : { type: 'impossible' }
+      return INT.test(text) || /^[-+]?[1-9]\d*(?::\d+)+$/.test(bare) ? int(text) : { type: 'impossible' }
     case '!!float':
       return FLOAT.test(text) || /^[-+]?\d+$/.test(bare) ? float(text) : { type: 'impossible' }
     case '!!timestamp': {

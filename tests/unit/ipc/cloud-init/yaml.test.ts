@@ -31,7 +31,7 @@ function ours(text: string): unknown {
 function tree(node: YamlNode): unknown {
   if (node.kind === 'list') return node.items.map(tree)
   if (node.kind === 'map' && node.tag === '!!set') return { set: flat(node).size }
-  if (node.kind === 'map') return { map: [...flat(node)].map(([key, value]) => [JSON.parse(key), tree(value)]) }
+  if (node.kind === 'map') return { map: [...flat(node)].map(([key, value]) => [JSON.parse(key)[0], tree(value)]) }
   const value = scalarValue(node)
   if (value.type === 'text') return `text ${JSON.stringify(value.value)}`
   if (value.type === 'number' || value.type === 'truth') return `${value.type} ${value.value}`
@@ -48,7 +48,9 @@ function flat(node: Extract<YamlNode, { kind: 'map' }>): Map<string, YamlNode> {
       if (map.kind === 'map') for (const [k, v] of flat(map)) merged.set(k, v)
   }
   for (const [k, v] of merged) own.set(k, v)
-  for (const [key, value] of node.pairs) if (tree(key) !== 'merge') own.set(JSON.stringify(tree(key)), value)
+  for (const [key, value] of node.pairs)
+    if (tree(key) !== 'merge')
+      own.set(JSON.stringify([tree(key), tree(key) === 'date' && key.kind === 'scalar' ? key.text : '']), value)
   return own
 }
 
