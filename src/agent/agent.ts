@@ -7,6 +7,7 @@ import { BUILD_INFO } from './build-info.ts'
 import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
 import { measuring } from './facts/metrics.ts'
 import type { GuestNetworkWay } from './flags.ts'
+import { GuestWatch } from './guest/guest-watch.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
 import { knownVms, openNetworks } from './network/open-networks.ts'
@@ -132,6 +133,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const uptimeMs = () => processes.uptimeMs()
     const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
     undo.push(() => metrics.stop())
+    const watch = new GuestWatch({ backend, guests: () => engine.guests(), uptimeMs, run, clock, log })
+    undo.push(() => watch.stop())
     const engine = new Engine({
       passes: {
         layout,
@@ -163,11 +166,14 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         guestCidr: () => guestNetwork.cidr,
         networks: () => networks.status(),
         uplink: () => metrics.uplink(),
+        clock: () => watch.hostClock(),
+        guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
       },
     })
     undo.push(() => engine.stop())
     await engine.start()
     metrics.start()
+    watch.start()
     const self = {
       version: BUILD_INFO.version,
       digest: BUILD_INFO.digest,
@@ -193,6 +199,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       identity,
       facts,
       self,
+      clocks: watch,
       guestNetwork: {
         async resolve(...suggested: Parameters<GuestNetwork['resolve']>) {
           await guestNetwork.resolve(...suggested)

@@ -172,6 +172,7 @@ export async function wireRig(
       whole: () => new Promise(() => {}),
     },
     self: { version: '1.0.0', digest: '', provisioner: 'qemu', hostNetworks: [], bootId: 'boot', stateDir: dir },
+    clocks: { setClock: async (vmId) => Promise.reject(new Fault('clock/not-running', 'permanent', { vm: vmId })) },
     log: silentLog,
     ...rest,
   })

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { clockPolicyOf } from '../../ipc/clock-policy.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { Exposure, ExposureStatus, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { MeteredVm } from '../facts/vm-meter.ts'
+import type { RunningGuest } from '../guest/guest-rounds.ts'
 import type { DesiredStore } from '../records/desired-state.ts'
 import { checkedState, digestOf, isFenced } from './fence.ts'
 import { KeptDesired } from './kept-desired.ts'
@@ -157,6 +159,18 @@ export class Engine {
     const { layout } = this.#options.passes
     const processOf = (id: string) => this.#workers.get(id)?.result?.row?.running?.identity
     return [...this.#recorded].map((id) => ({ id, dir: layout.vmDir(id).dir, process: processOf(id) }))
+  }
+
+  /** Every VM that runs, with who keeps its clock. */
+  guests(): RunningGuest[] {
+    const { layout } = this.#options.passes
+    return [...this.#workers].flatMap(([id, { result }]) => {
+      const { running, spec } = result?.row ?? {}
+      if (!running) return []
+      const wanted = this.#wanted.of(id)
+      const policy = clockPolicyOf((wanted.kind === 'absent' ? spec : wanted.spec)?.clockPolicy ?? '')
+      return [{ id, vm: layout.vmDir(id), policy, startedAt: running.startedAt.getTime() }]
+    })
   }
 
   /** Calls `fn` after each result that differs from the one before; returns its stop function. */

@@ -1,5 +1,7 @@
 import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { GuestClock, HostClock } from '../../ipc/gen/eitri/agent/v1/clock_pb.js'
+import type { GuestState } from '../../ipc/gen/eitri/agent/v1/guest_pb.js'
 import type { Capacity, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { NetworkFindingSchema, NetworkStatusSchema } from '../../ipc/gen/eitri/agent/v1/network_pb.js'
 import { type ExposureStatus, type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
@@ -24,6 +26,10 @@ export interface Measured {
   /** Absent = nobody says. */
   networks?(): MessageInitShape<typeof NetworkStatusSchema>[]
   uplink(): string
+  /** Of this host; absent = not looked up yet, or nobody looks. */
+  clock?(): HostClock | undefined
+  /** What a running guest says of itself, and its clock; absent = not asked yet, or nobody asks. */
+  guest?(vmId: string): { guest: GuestState | undefined; clock: GuestClock | undefined }
   /** What keeps guests from their network; absent = nobody looks. */
   findings?(): MessageInitShape<typeof NetworkFindingSchema>[]
 }
@@ -56,7 +62,10 @@ export function buildReport(input: ReportInput): Report {
     try {
       const metrics = input.measured?.vm(vmId)
       if (result?.quarantined) quarantined.push(quarantinedOf(vmId, result, metrics))
-      else if (!result?.gone) vms.push(rowOf(vmId, result, input.consoleEnd(vmId), metrics))
+      else if (!result?.gone) {
+        const row = rowOf(vmId, result, input.consoleEnd(vmId), metrics)
+        vms.push(result?.row?.running ? Object.assign(row, told(input.measured?.guest?.(vmId))) : row)
+      }
     } catch (error) {
       // All others are told of; this one stays a row with everything unknown.
       vms.push(create(VmRowSchema, { vmId }))
@@ -64,6 +73,7 @@ export function buildReport(input: ReportInput): Report {
     }
   }
   const hostMetrics = input.measured?.host()
+  const clock = input.measured?.clock?.()
   return create(ReportSchema, {
     lastSeenEpoch: input.epoch,
     fenced: input.fenced,
@@ -73,6 +83,7 @@ export function buildReport(input: ReportInput): Report {
     exposures: input.exposures,
     ...(input.capacity ? { capacity: input.capacity } : {}),
     ...(hostMetrics ? { metrics: hostMetrics } : {}),
+    ...(clock ? { clock } : {}),
     guestCidr: input.measured?.guestCidr() ?? '',
     hostUplinkAddr: input.measured?.uplink() ?? '',
     networks: input.measured?.networks?.() ?? [],
@@ -123,6 +134,11 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
   }
   return create(VmRowSchema, init)
 }
+
+const told = ({ guest, clock }: Partial<ReturnType<NonNullable<Measured['guest']>>> = {}) => ({
+  ...(guest ? { guest } : {}),
+  ...(clock ? { clock } : {}),
+})
 
 /** Of a VM that is off: the rest was measured of a process that has ended since. */
 const ofDisk = (metrics: VmMetrics | undefined) =>

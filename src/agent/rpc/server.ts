@@ -5,6 +5,7 @@ import type { Log } from '../../ipc/base/log.ts'
 import { toConnectError } from '../../ipc/fault-wire.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import { MiB, TIMES } from '../../ipc/units.ts'
+import { ClockHandler, type ClockSetter } from './clock-handler.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
 import { ImageHandler } from './image-handler.ts'
@@ -35,6 +36,7 @@ export interface RpcServerOptions {
   identity: SessionIdentity
   facts: AgentFacts
   self: AgentSelf
+  clocks: ClockSetter
   guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
   log: Log
   /** For tests: how often a session is pinged, ms. */
@@ -80,6 +82,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
 
 function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {
   const images = new ImageHandler(options.images, sessions)
+  const clocks = new ClockHandler(options.clocks, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
   const streamOf = (context: HandlerContext) => context.values.get(CALL_STREAM)
   const guarded = <T>(source: AsyncGenerator<T>, context: HandlerContext, onStall: () => void) =>
@@ -102,6 +105,7 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
     },
     putImage: (requests, context) => images.put(requests, context.signal).catch(rethrow),
     collectImages: (request) => images.collect(request).catch(rethrow),
+    setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }

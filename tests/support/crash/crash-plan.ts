@@ -71,6 +71,8 @@ const NOT_HERE: readonly [RegExp, string][] = [
   ],
   [/^(start\.dir|agent\.(spawn|terminate|kill)|agent-log\.keep)$/, 'of the command that starts an agent'],
   [/^socket(-dir)?\.owner$/, 'only for a root agent on a host with the group eitri'],
+  [/^guest\./, 'only with a guest agent in the guest'],
+  [/^host-clock\./, 'only looks, and only at a daemon this host may not have'],
   [/^reserve\.(open|cut)$/, 'only on a full disk'],
 ]
 

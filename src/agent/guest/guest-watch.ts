@@ -1,0 +1,95 @@
+import type { Clock } from '../../ipc/base/clock.ts'
+import type { Log } from '../../ipc/base/log.ts'
+import { Fault } from '../../ipc/faults.ts'
+import type { GuestClock, HostClock } from '../../ipc/gen/eitri/agent/v1/clock_pb.js'
+import type { GuestState } from '../../ipc/gen/eitri/agent/v1/guest_pb.js'
+import type { Backend } from '../backends/backend.ts'
+import { GuestClocks } from '../clock/guest-clocks.ts'
+import { HostClockLook } from '../clock/host-clock.ts'
+import { HostPulse } from '../clock/host-pulse.ts'
+import type { Run } from '../os/exec.ts'
+import { GuestRounds, type RunningGuest } from './guest-rounds.ts'
+import { GuestStates } from './guest-states.ts'
+
+/** A person waits this long for a clock to be set, ms: within the control plane's own deadline. */
+const ASKED_MS = 22_000
+
+export interface GuestWatchDeps {
+  backend: Pick<Backend, 'guestChannel' | 'onResume'>
+  guests(): RunningGuest[]
+  /** Since boot, sleep included. Raises where it cannot be told. */
+  uptimeMs(): number
+  run: Run
+  clock: Clock
+  log: Log
+}
+
+/** All that is asked of guests from inside, and the clock of this host that theirs are held against. */
+export class GuestWatch {
+  readonly #rounds: GuestRounds | undefined
+  readonly #clocks: GuestClocks
+  readonly #states: GuestStates
+  readonly #host: HostClockLook
+  readonly #undo: (() => void)[] = []
+
+  constructor(deps: GuestWatchDeps) {
+    const { backend, guests, uptimeMs, clock, log } = deps
+    this.#host = new HostClockLook(deps)
+    this.#clocks = new GuestClocks({ clock, log, host: () => this.#host.latest()?.state ?? '' })
+    this.#states = new GuestStates({ clock, log })
+    const channel = backend.guestChannel?.bind(backend)
+    if (!channel) return
+    this.#rounds = new GuestRounds({
+      list: guests,
+      channel,
+      visitors: [this.#clocks, this.#states],
+      pulse: new HostPulse(clock, uptimeMs),
+      onHost: (cause, vmId) => this.#clocks.note(vmId, cause),
+      isDue: (vmId) => this.#clocks.isDue(vmId),
+      clock,
+    })
+    const stop = backend.onResume?.((vmId) => {
+      this.#clocks.note(vmId, 'resume')
+      this.#rounds?.nudge(vmId)
+    })
+    if (stop) this.#undo.push(stop)
+  }
+
+  start(): void {
+    this.#host.start()
+    this.#rounds?.start()
+  }
+
+  /** Does not wait for what is under way in guests. */
+  stop(): void {
+    for (const step of this.#undo) step()
+    this.#rounds?.stop()
+    this.#host.stop()
+  }
+
+  /** Absent = not looked up yet. */
+  hostClock(): HostClock | undefined {
+    return this.#host.latest()
+  }
+
+  /** Absent = not asked yet, or nothing here can ask. */
+  clock(vmId: string): GuestClock | undefined {
+    return this.#clocks.of(vmId)
+  }
+
+  /** As `clock`. */
+  state(vmId: string): GuestState | undefined {
+    return this.#states.of(vmId)
+  }
+
+  /** Sets a guest's clock now as far as its policy goes; resolves with what came of it. Raises `clock/not-running` (permanent). */
+  async setClock(vmId: string, signal: AbortSignal): Promise<GuestClock | undefined> {
+    const late = AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)])
+    if (!this.#rounds?.has(vmId)) throw new Fault('clock/not-running', 'permanent', { vm: vmId })
+    const acted = this.#clocks.acted(vmId, late)
+    this.#clocks.note(vmId, 'asked')
+    this.#rounds.nudge(vmId)
+    await acted
+    return this.#clocks.of(vmId)
+  }
+}
