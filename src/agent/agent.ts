@@ -10,7 +10,9 @@ import type { GuestNetworkWay } from './flags.ts'
 import { GuestWatch } from './guest/guest-watch.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
+import { NetworkCare } from './network/network-care.ts'
 import { knownVms, openNetworks } from './network/open-networks.ts'
+import { lookAtNetwork, lookedAt } from './network/preflight.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
 import { takeLock } from './os/lock.ts'
@@ -130,6 +132,14 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     })
     undo.push(() => networks.close())
     await networks.start(await knownVms(records, log))
+    const networkCare = await NetworkCare.open({
+      look: (signal) => (networks.owns ? lookAtNetwork(run, lookedAt(networks), signal) : undefined),
+      run,
+      files: reserve.files,
+      path: layout.networkMends,
+      log,
+    })
+    undo.push(() => networkCare.stop())
     const uptimeMs = () => processes.uptimeMs()
     const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
     undo.push(() => metrics.stop())
@@ -166,6 +176,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         guestCidr: () => guestNetwork.cidr,
         networks: () => networks.status(),
         uplink: () => metrics.uplink(),
+        findings: () => networkCare.findings(),
         clock: () => watch.hostClock(),
         guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
       },
@@ -173,6 +184,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(() => engine.stop())
     await engine.start()
     metrics.start()
+    networkCare.start()
     watch.start()
     const self = {
       version: BUILD_INFO.version,
@@ -206,6 +218,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
           await networks.settle()
         },
       },
+      network: networkCare,
       log,
     })
     undo.push(() => server.close())

@@ -171,6 +171,7 @@ export async function wireRig(
       host: async () => Promise.reject(new Error('not looked')),
       whole: () => new Promise(() => {}),
     },
+    network: { check: async () => [], mend: async () => [], undo: async () => [] },
     self: { version: '1.0.0', digest: '', provisioner: 'qemu', hostNetworks: [], bootId: 'boot', stateDir: dir },
     clocks: { setClock: async (vmId) => Promise.reject(new Fault('clock/not-running', 'permanent', { vm: vmId })) },
     log: silentLog,

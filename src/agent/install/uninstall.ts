@@ -1,7 +1,12 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
-import { removeEmptyDir, removeTree } from '../os/files.ts'
+import { GUEST_BRIDGE } from '../network/guest-network.ts'
+import { removeAllMends } from '../network/network-mend.ts'
+import { lookAtNetwork } from '../network/preflight.ts'
+import { removeOwnNetwork } from '../network/remove-network.ts'
+import { readIfPresent, removeEmptyDir, removeTree } from '../os/files.ts'
+import { agentLayout } from '../records/layout.ts'
 import { undoAgentGroup } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
 import { readInstall, STARTERS } from './install-record.ts'
@@ -53,15 +58,22 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
     )
   }
   if (await stopAgent(socket)) removed.push('the running agent')
+  const look = () => lookAtNetwork(host.run, { bridge: GUEST_BRIDGE, guestCidr: '', operatorBridges: [] })
+  const mends = await removeAllMends(host.run, { readIfPresent }, agentLayout(places.stateDir).networkMends, look)
+  removed.push(...mends.removed)
+  left.push(...mends.left)
   for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
     if (await removeIfPresent(path)) removed.push(path)
   await clearInstallLeftovers('uninstall.clean', host, places)
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
+  const network = root ? await removeOwnNetwork(host.run, places.stateDir, vmsRunning > 0) : { removed: [], left: [] }
+  removed.push(...network.removed)
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
   if (input.socket === undefined) await removeEmptyDir('uninstall.socket-dir', dirname(socket)).catch(() => {})
   if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)
     left.push(`${places.stateDir}: identity, images and VM disks`)
   if (vmsRunning > 0) left.push(`${vmsRunning} VMs that run`)
+  left.push(...network.left)
   return { removed, left }
 }
 

@@ -6,8 +6,8 @@ export interface CidrClaims {
   persisted: string
   /** `--bridge-cidr`. */
   flag: string
-  /** Of the control plane's Attach. */
-  suggestion: string
+  /** Of the control plane's Attach, best first: the first that fits counts. */
+  suggestions: readonly string[]
 }
 
 export interface GuestCidr {
@@ -23,15 +23,21 @@ export interface GuestCidr {
  */
 export function guestCidr(platform: NodeJS.Platform, claims: CidrClaims, ownNetworks: readonly string[]): GuestCidr {
   if (platform === 'darwin') return { cidr: '', problem: '' }
-  const { persisted, flag, suggestion } = claims
-  const cidr = persisted || flag || suggestion
+  const { persisted, flag, suggestions } = claims
+  const fits = suggestions.slice(0, MAX_SUGGESTIONS).find((one) => one !== '' && takenOr(one, ownNetworks) === '')
+  const cidr = persisted || flag || (fits ?? suggestions[0] ?? '')
   if (cidr === '') return { cidr, problem: '' }
   const source = persisted ? 'identity.json' : flag ? '--bridge-cidr' : 'the control plane'
-  const problem = guestCidrProblem(cidr) || (persisted ? '' : takenBy(cidr, ownNetworks))
+  const problem = persisted ? guestCidrProblem(cidr) : takenOr(cidr, ownNetworks)
   return problem === ''
     ? { cidr, problem }
     : { cidr: '', problem: `There is no network for guests: ${source} says ${cidr.slice(0, 50)}, but ${problem}.` }
 }
+
+const MAX_SUGGESTIONS = 9
+
+const takenOr = (cidr: string, ownNetworks: readonly string[]): string =>
+  guestCidrProblem(cidr) || takenBy(cidr, ownNetworks)
 
 function takenBy(cidr: string, ownNetworks: readonly string[]): string {
   const wanted = parseCidr(cidr)!

@@ -40,10 +40,10 @@ export class GuestNetwork {
   }
 
   /** At start without, at each attach with what the control plane suggests. Never raises: an answer that cannot be kept holds all the same. */
-  async resolve(suggestion = ''): Promise<void> {
+  async resolve(suggestions: readonly string[] = []): Promise<void> {
     const { platform, flag, identity, log, ownNetworks = networksOfHost } = this.#deps
     if (this.#cidr === '') {
-      const claims = { persisted: identity.bridgeCidr, flag, suggestion }
+      const claims = { persisted: identity.bridgeCidr, flag, suggestions }
       const { cidr, problem } = guestCidr(platform, claims, await ownNetworks())
       if (problem !== this.#problem && problem !== '') log.warn('network.no-guest-cidr', { problem })
       this.#cidr = cidr

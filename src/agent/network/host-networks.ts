@@ -75,6 +75,11 @@ export class HostNetworks implements VmNetwork {
     return this.#managed !== undefined
   }
 
+  /** The host's network is this agent's to change. */
+  get owns(): boolean {
+    return this.#deps.ownership.owns
+  }
+
   async start(vms: readonly KnownVm[]): Promise<void> {
     for (const { vmId, name, ip } of vms) this.#known.set(vmId, { name, ip })
     await this.#deps.operator?.start(vms)

@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs'
 import { around, type Failpoint, hit, type TwoStepPoint } from './failpoints.ts'
 import { openLogNow } from './files.ts'
 
-/** Longest stdout and stderr kept of a command, bytes each; the rest is dropped. */
+/** Longest stdout and stderr kept of a command unless it asks for more, bytes each; the rest is dropped. */
 const OUTPUT_LIMIT = 256 * 1024
 
 export interface RunOptions {
@@ -11,6 +11,8 @@ export interface RunOptions {
   /** The command is killed after this long, ms. */
   timeoutMs: number
   cwd?: string
+  /** Longest stdout and stderr kept, bytes each; absent = 256 KiB. */
+  outputBytes?: number
 }
 
 export interface RunResult {
@@ -40,7 +42,7 @@ const runNow = (
   point: TwoStepPoint,
   command: string,
   args: readonly string[],
-  { signal, timeoutMs, cwd }: RunOptions,
+  { signal, timeoutMs, cwd, outputBytes = OUTPUT_LIMIT }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -65,8 +67,8 @@ const runNow = (
       clearTimeout(lastOutput)
       signal?.removeEventListener('abort', abort)
     }
-    const out = collect(child.stdout)
-    const err = collect(child.stderr)
+    const out = collect(child.stdout, outputBytes)
+    const err = collect(child.stderr, outputBytes)
     child.once('error', (error) => {
       done()
       reject(error)
@@ -94,12 +96,12 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
+function collect(stream: NodeJS.ReadableStream, limit: number): () => string {
   const chunks: Buffer[] = []
   let size = 0
   stream.on('data', (chunk: Buffer) => {
-    if (size >= OUTPUT_LIMIT) return
-    chunks.push(chunk.subarray(0, OUTPUT_LIMIT - size))
+    if (size >= limit) return
+    chunks.push(chunk.subarray(0, limit - size))
     size += chunk.length
   })
   return () => Buffer.concat(chunks).toString('utf8')

@@ -35,6 +35,8 @@ export interface AgentLayout {
   log: string
   /** The last accepted snapshot. */
   desired: string
+  /** Changes of the host's network that a person asked for. */
+  networkMends: string
   vms: string
   images: string
   /** Given back byte by byte when the disk is full. */
@@ -54,6 +56,7 @@ export function agentLayout(stateDir: string): AgentLayout {
     lock: join(stateDir, 'agent.lock'),
     log: join(stateDir, 'agent.log'),
     desired: join(stateDir, 'desired.bin'),
+    networkMends: join(stateDir, 'network-mends.json'),
     vms,
     images: join(stateDir, 'images'),
     reserve: join(stateDir, 'reserve'),

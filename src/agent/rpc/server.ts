@@ -10,6 +10,7 @@ import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
 import { ImageHandler } from './image-handler.ts'
 import { keepSocket, listenOnSocket } from './listen.ts'
+import { type NetworkDoctor, NetworkHandler } from './network-handler.ts'
 import { CALL_STREAM, requestHandler } from './request-handler.ts'
 import { watchSession } from './session-ping.ts'
 import { AgentSessions } from './sessions.ts'
@@ -37,7 +38,8 @@ export interface RpcServerOptions {
   facts: AgentFacts
   self: AgentSelf
   clocks: ClockSetter
-  guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
+  guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
+  network: NetworkDoctor
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number
@@ -82,6 +84,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
 
 function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {
   const images = new ImageHandler(options.images, sessions)
+  const network = new NetworkHandler(options.network, sessions)
   const clocks = new ClockHandler(options.clocks, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
   const streamOf = (context: HandlerContext) => context.values.get(CALL_STREAM)
@@ -106,6 +109,8 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
     putImage: (requests, context) => images.put(requests, context.signal).catch(rethrow),
     collectImages: (request) => images.collect(request).catch(rethrow),
     setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
+    checkNetwork: (request) => network.check(request).catch(rethrow),
+    mendNetwork: (request) => network.mend(request).catch(rethrow),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }

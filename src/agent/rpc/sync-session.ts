@@ -24,7 +24,7 @@ export interface SyncSessionParts {
   facts: AgentFacts
   self: AgentSelf
   /** Hears of each attach what the control plane suggests; durable before it resolves. Never rejects. */
-  guestNetwork?: { resolve(suggestedCidr: string): Promise<void> }
+  guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
   log: Log
 }
 
@@ -51,7 +51,7 @@ export async function* runSyncSession(
   }
   parts.log.info('session.attached', { session: session.id, controller: attach.controllerName })
   try {
-    await parts.guestNetwork?.resolve(attach.suggestedGuestCidr)
+    await parts.guestNetwork?.resolve([attach.suggestedGuestCidr, ...attach.otherGuestCidrs])
     const value = await hello(parts, attach, session)
     yield response({ case: 'hello', value })
     const facts = value.facts?.accelerationPending === false ? undefined : parts.facts.whole()

@@ -64,6 +64,7 @@ const NOT_HERE: readonly [RegExp, string][] = [
   [/^(ch|ch-disk|serial)\./, 'only under cloud-hypervisor'],
   [/^(network|tap)\./, 'only where guests are on a bridge, see the tests of guest networks'],
   [/^(vfkit|vfkit-disk)\./, 'only on macOS'],
+  [/^(preflight|mend)\./, 'only where the agent has the network of its host'],
   [/^guard\./, 'only where the operator gave VMs a network; cut off in operator-networks.test.ts'],
   [
     /^(install|program|bundle|wrapper|group|run-dir|unit|systemd|linger|user-manager|openrc|cron|uninstall)\./,

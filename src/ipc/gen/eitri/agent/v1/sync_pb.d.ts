@@ -130,6 +130,13 @@ export declare type Attach = Message<"eitri.agent.v1.Attach"> & {
    * @generated from field: bool take_over = 7;
    */
   takeOver: boolean;
+
+  /**
+   * Tried in this order where suggested_guest_cidr overlaps something of the host, at most 8. Empty = no others.
+   *
+   * @generated from field: repeated string other_guest_cidrs = 8;
+   */
+  otherGuestCidrs: string[];
 };
 
 /**
