@@ -21,6 +21,8 @@ export const LIMITS = {
   consoleWindowLowBytes: 128 * KiB,
   /** A viewer acks at least this often, bytes. */
   consoleAckBytes: 64 * KiB,
+  /** Largest data message of Forward, bytes. */
+  forwardChunkBytes: 64 * KiB,
   /** Serial log kept per VM, bytes; its head is punched past this. */
   consoleLogBytes: 256 * MiB,
   /** user-data, bytes. */

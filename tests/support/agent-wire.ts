@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { Places, PORT_LIMITS } from '../../src/agent/exposures/limits.ts'
 import type { Collection } from '../../src/agent/images/image-collector.ts'
 import { type RpcServer, type RpcServerOptions, startRpcServer } from '../../src/agent/rpc/server.ts'
 import type { ImagePut, ImageReceiver, SessionIdentity, SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
@@ -166,6 +167,11 @@ export async function wireRig(
     engine,
     consoles: hub,
     images,
+    guests: {
+      target: async (vmId) => Promise.reject(new Fault('port/no-way', 'transient', { vm: vmId })),
+      places: new Places(PORT_LIMITS.inAll),
+      limits: PORT_LIMITS,
+    },
     identity,
     facts: {
       host: async () => Promise.reject(new Error('not looked')),

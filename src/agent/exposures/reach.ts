@@ -12,7 +12,7 @@ export interface ReachParts {
   run(vmId: string): string
   /** Of the guest on the guests' network. '' = not known. */
   address(vmId: string): string
-  /** Way into a guest in user-mode networking. Absent = guests here have addresses of their own. */
+  /** Way into a guest in user-mode networking, which has no address. Absent = there are no such guests here. */
   forward?(vmId: string, protocol: Protocol, guestPort: number): Promise<number>
 }
 
@@ -36,10 +36,8 @@ export class Reach {
       new Fault('port/no-way', 'transient', { vm: vmId, detail }, { cause })
     if (this.#parts.run(vmId) === '') throw noWay('it is not running')
     const host = this.#parts.address(vmId)
-    if (!this.#parts.forward) {
-      if (host === '') throw noWay('its address is not known yet')
-      return { host, port: guestPort }
-    }
+    if (host !== '') return { host, port: guestPort }
+    if (!this.#parts.forward) throw noWay('its address is not known yet')
     try {
       return { host: '127.0.0.1', port: await this.#parts.forward(vmId, protocol, guestPort) }
     } catch (error) {

@@ -5,9 +5,11 @@ import type { Log } from '../../ipc/base/log.ts'
 import { toConnectError } from '../../ipc/fault-wire.ts'
 import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import { MiB, TIMES } from '../../ipc/units.ts'
+import { Places } from '../exposures/limits.ts'
 import { ClockHandler, type ClockSetter } from './clock-handler.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
+import { type GuestReach, MAX_FORWARDS, runForward } from './forward-handler.ts'
 import { ImageHandler } from './image-handler.ts'
 import { keepSocket, listenOnSocket } from './listen.ts'
 import { type NetworkDoctor, NetworkHandler } from './network-handler.ts'
@@ -34,6 +36,7 @@ export interface RpcServerOptions {
   engine: SyncEngine
   consoles: ConsoleSource
   images: ImageReceiver
+  guests: GuestReach
   identity: SessionIdentity
   facts: AgentFacts
   self: AgentSelf
@@ -87,6 +90,7 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
   const network = new NetworkHandler(options.network, sessions)
   const clocks = new ClockHandler(options.clocks, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
+  const forwards = new Places(MAX_FORWARDS)
   const streamOf = (context: HandlerContext) => context.values.get(CALL_STREAM)
   const guarded = <T>(source: AsyncGenerator<T>, context: HandlerContext, onStall: () => void) =>
     withWriteDeadline(translated(source), ms, onStall, context.signal)
@@ -99,6 +103,14 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
       guarded(runConsole({ consoles: options.consoles, sessions }, requests, context.signal), context, () =>
         streamOf(context)?.close(constants.NGHTTP2_CANCEL),
       ),
+    // A peer may stop reading for as long as a connection may be idle: its window holds the guest back.
+    forward: (requests, context) =>
+      withWriteDeadline(
+        translated(runForward({ reach: options.guests, sessions, open: forwards }, requests, context.signal)),
+        options.guests.limits.tcpIdleMs,
+        () => streamOf(context)?.close(constants.NGHTTP2_CANCEL),
+        context.signal,
+      ),
     statImage: async (request) => {
       try {
         return images.stat(request)
@@ -108,9 +120,9 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
     },
     putImage: (requests, context) => images.put(requests, context.signal).catch(rethrow),
     collectImages: (request) => images.collect(request).catch(rethrow),
-    setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
     checkNetwork: (request) => network.check(request).catch(rethrow),
     mendNetwork: (request) => network.mend(request).catch(rethrow),
+    setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }
