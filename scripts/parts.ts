@@ -66,6 +66,14 @@ export const TEST_PARTS: Part[] = [
   program('sudo', 'sudo'),
   program('git', 'git'),
   program('Xvfb', 'xvfb'),
+  program('mmdebstrap', 'mmdebstrap'),
+  program('mke2fs', 'e2fsprogs'),
+  program('grub-mkimage', 'grub-common'),
+  {
+    name: 'boot code of GRUB',
+    packages: ['grub-pc-bin'],
+    present: () => existsSync('/usr/lib/grub/i386-pc/boot.img'),
+  },
 ]
 
 /** The command that brings the missing packages. */

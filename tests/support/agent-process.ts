@@ -18,7 +18,7 @@ import type { NetNamespace } from './net-namespace.ts'
 
 export interface AgentProcessOptions {
   built?: boolean
-  namespace?: NetNamespace
+  namespace?: Pick<NetNamespace, 'enter'>
   /** More flags of `serve`. */
   flags?: string[]
 }
@@ -29,7 +29,7 @@ export class AgentProcess implements AsyncDisposable {
   readonly stateDir = join(this.dir, 'deep'.repeat(20), 'state')
   readonly socketPath = join(this.dir, 'run', 'agent.sock')
   readonly #entry: string
-  readonly #namespace: NetNamespace | undefined
+  readonly #namespace: Pick<NetNamespace, 'enter'> | undefined
   readonly #flags: readonly string[]
   #child: ChildProcess | undefined
   stderr = ''
@@ -147,6 +147,24 @@ export class Session implements Disposable {
       const message = await stream.next()
       if (message === undefined) throw new Error(`the console ended after ${JSON.stringify(seen)}`)
       if (message.case === 'data') seen += Buffer.from(message.value.data).toString('latin1')
+    }
+    stream.requests.end()
+    return seen
+  }
+
+  /** Reads a VM's console from its first byte until it says this. */
+  async consoleUntil(vmId: string, pattern: RegExp, signal: AbortSignal): Promise<string> {
+    const open = { sessionId: this.#attached.sessionId, vmId, fromOffset: 0n }
+    const stream = new ConsoleStream(this.#link.client, open, signal)
+    let seen = ''
+    while (!pattern.test(seen)) {
+      const message = await stream.next().catch((cause) => {
+        throw new Error(`the console never said ${pattern}: ${seen.slice(-2_000)}`, { cause })
+      })
+      if (message === undefined) throw new Error(`the console ended after ${JSON.stringify(seen.slice(-2_000))}`)
+      if (message.case !== 'data') continue
+      seen += Buffer.from(message.value.data).toString('latin1')
+      stream.ack(message.value.offset + BigInt(message.value.data.length))
     }
     stream.requests.end()
     return seen

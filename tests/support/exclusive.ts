@@ -35,8 +35,8 @@ export function claim(file: string, content: object): boolean {
 }
 
 /** Runs while no other process runs under the same file; a holder that died is passed over. */
-export async function exclusively<T>(file: string, run: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + WAIT_MS
+export async function exclusively<T>(file: string, run: () => Promise<T>, waitMs = WAIT_MS): Promise<T> {
+  const deadline = Date.now() + waitMs
   while (!claim(file, markOf(process.pid))) {
     const holder = holderOf(file)
     if (holder && !isAlive(holder)) fs.rmSync(file, { force: true })

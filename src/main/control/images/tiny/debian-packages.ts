@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, findFault } from '../../../../ipc/faults.ts'
-import { type CommandOptions, command } from './command.ts'
+import { type CommandOptions, command } from '../command.ts'
 
 /** Its newest version's package is what this one depends on. */
 const KERNEL_META = 'linux-image-cloud-amd64'

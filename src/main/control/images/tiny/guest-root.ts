@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { Fault } from '../../../../ipc/faults.ts'
-import { type CommandOptions, command } from './command.ts'
+import { type CommandOptions, command } from '../command.ts'
 import { cpioArchive, type RootEntry } from './cpio.ts'
 import { loadOrder, normal, readModinfo } from './kernel-modules.ts'
 
