@@ -10,8 +10,10 @@ import type { GuestNetworkWay } from './flags.ts'
 import { GuestWatch } from './guest/guest-watch.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
+import type { HostNetwork } from './network/host-bridges.ts'
 import { NetworkCare } from './network/network-care.ts'
 import { knownVms, openNetworks } from './network/open-networks.ts'
+import { openOperatorNetworks } from './network/operator-networks.ts'
 import { lookAtNetwork, lookedAt } from './network/preflight.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
@@ -45,8 +47,8 @@ export interface AgentOptions {
   socketGid?: number
   /** Backend asked for; '' = the platform's own. */
   backend?: string
-  /** Names of operator networks to advertise; their bridges exist. */
-  hostNetworks?: string[]
+  /** Networks of the operator to serve; their bridges exist. */
+  hostNetworks?: HostNetwork[]
   /** Upper bounds for all VMs together; absent = the whole machine, unchecked. */
   caps?: CapacityCaps
   /** Network of the guests where identity.json has none; absent or '' = as the control plane suggests. */
@@ -119,6 +121,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(capacity.stop)
     const guestNetwork = new GuestNetwork({ platform, flag: options.bridgeCidr ?? '', identity, log })
     await guestNetwork.resolve()
+    const { hostNetworks = [] } = options
+    let onAddress = (_vmId: string): void => {}
     const networks = await openNetworks({
       platform,
       stateDir,
@@ -127,6 +131,11 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       run,
       detach,
       processes,
+      operator: (taps, ownership) =>
+        openOperatorNetworks(
+          { networks: hostNetworks, taps, run, clock, log, onAddress: (vmId) => onAddress(vmId) },
+          ownership,
+        ),
       clock,
       log,
     })
@@ -181,6 +190,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
       },
     })
+    onAddress = (vmId) => engine.lookAgain(vmId)
     undo.push(() => engine.stop())
     await engine.start()
     metrics.start()
@@ -193,7 +203,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       get capabilities() {
         return { ...backend.capabilities, ...(networks.reserves ? { addressSource: 'reservation' as const } : {}) }
       },
-      hostNetworks: options.hostNetworks ?? [],
+      hostNetworks: hostNetworks.map(({ name }) => name),
       bootId: processes.bootId(),
       stateDir,
     }

@@ -88,7 +88,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     bridgeCidr: flags.bridgeCidr,
     guestNetwork: flags.guestNetwork,
     ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
-    hostNetworks: flags.hostNetwork.map(({ name }) => name),
+    hostNetworks: flags.hostNetwork,
     caps: capsOf(flags),
     log,
   })

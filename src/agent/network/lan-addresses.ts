@@ -35,6 +35,7 @@ export interface LanAddressesDeps {
   always: boolean
   clock: Clock
   log: Log
+  /** Of what comes once `start` has resolved. */
   onAddress(vmId: string): void
 }
 
@@ -102,11 +103,15 @@ export class LanAddresses {
     this.#kept.get(attachment.vmId)!.armed = armed
   }
 
-  /** The table is as it should be when it resolves. Never raises: what failed is said by `problem`, and tried again. */
+  /**
+   * The table is as it should be when it resolves, and what it learned before is known. Never raises: what failed is said
+   * by `problem`, and tried again.
+   */
   async start(): Promise<void> {
-    await this.#settle().catch((error) =>
-      this.#deps.log.warn('network.guard-failed', { error: asFault(error).message }),
-    )
+    await this.#quietly(async () => {
+      await this.#settle()
+      if (this.#nics().length > 0) await this.look()
+    })
     this.#looping = this.#loop()
   }
 
@@ -218,11 +223,19 @@ export class LanAddresses {
     if (known) return
     log.info('network.lan-address', { vm: attachment.vmId, network: attachment.network, ip })
     attachment.ip = ip
-    onAddress(attachment.vmId)
+    if (this.#looping) onAddress(attachment.vmId)
+  }
+
+  /** Logs the same trouble once. */
+  async #quietly(work: () => Promise<void>): Promise<void> {
+    const before = this.#problem
+    await work().catch((error) => {
+      if (this.#problem !== before) this.#deps.log.warn('network.guard-failed', { error: asFault(error).message })
+    })
   }
 
   async #loop(): Promise<void> {
-    const { clock, log } = this.#deps
+    const { clock } = this.#deps
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController()
       const slept = await clock.sleep(this.#pauseMs(), this.#wake.signal).then(
@@ -231,10 +244,7 @@ export class LanAddresses {
       )
       // Woken: how long to sleep is another now.
       if (!slept) continue
-      const before = this.#problem
-      await this.look().catch((error) => {
-        if (this.#problem !== before) log.warn('network.guard-failed', { error: asFault(error).message })
-      })
+      await this.#quietly(() => this.look())
     }
   }
 

@@ -8,6 +8,8 @@ import type { Clock } from '../../ipc/base/clock.ts'
 import type { Log } from '../../ipc/base/log.ts'
 import { Fault } from '../../ipc/faults.ts'
 import type { NetworkStatusSchema } from '../../ipc/gen/eitri/agent/v1/network_pb.js'
+import type { Run } from '../os/exec.ts'
+import { BridgeGuard } from './bridge-guard.ts'
 import { type HostNetwork, isBridge, SYS_CLASS_NET } from './host-bridges.ts'
 import { type Attachment, type Guard, LanAddresses } from './lan-addresses.ts'
 import { macOf } from './mac.ts'
@@ -178,6 +180,25 @@ export class OperatorNetworks {
     if (this.#lan.problem !== '') return { state: 'degraded', detail: guardNotice(this.#lan.problem) }
     return { state: 'ready', detail: '' }
   }
+}
+
+/**
+ * For an agent that owns the network of its host; undefined for one that does not. Raises `input/invalid` (permanent) when
+ * that one was given networks.
+ */
+export function openOperatorNetworks(
+  deps: Omit<OperatorNetworksDeps, 'guard' | 'sysClassNet'> & { run: Run },
+  ownership: { owns: boolean; because: string },
+): OperatorNetworks | undefined {
+  const [first] = deps.networks
+  if (ownership.owns) return new OperatorNetworks({ ...deps, guard: new BridgeGuard(deps.run) })
+  if (first === undefined) return undefined
+  const problem = `it needs the network of the host: ${ownership.because.replace(/\.$/, '')}`
+  throw new Fault('input/invalid', 'permanent', {
+    field: '--host-network',
+    value: `${first.name}=${first.bridge}`,
+    problem,
+  })
 }
 
 const NOT_SERVED = 'The agent was started without this network (--host-network): no VM is started on it.'

@@ -194,6 +194,11 @@ export class Engine {
     return result ? !result.gone : this.#recorded.has(vmId)
   }
 
+  /** Something of the VM changed on this host: it gets a pass now. */
+  lookAgain(vmId: string): void {
+    this.#deliver(vmId)
+  }
+
   /** Resolves when no VM has work under way. */
   async idle(): Promise<void> {
     const busy = () => [...this.#workers.values()].filter((worker) => !worker.idle)
