@@ -4,6 +4,7 @@ import { asFault } from '../ipc/faults.ts'
 import type { Capacity } from '../ipc/gen/eitri/agent/v1/host_pb.js'
 import { TIMES } from '../ipc/units.ts'
 import { BUILD_INFO } from './build-info.ts'
+import { guestPorts } from './exposures/guest-ports.ts'
 import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
 import { measuring } from './facts/metrics.ts'
 import type { GuestNetworkWay } from './flags.ts'
@@ -154,6 +155,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     undo.push(() => metrics.stop())
     const watch = new GuestWatch({ backend, guests: () => engine.guests(), uptimeMs, run, clock, log })
     undo.push(() => watch.stop())
+    const { ports, guests } = guestPorts({ engine: () => engine, backend, network: networks, layout, clock, log })
     const engine = new Engine({
       passes: {
         layout,
@@ -178,6 +180,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       capacity: capacity.latest,
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
+      exposures: ports,
       notices: () => [...hub.notices(), ...guestNetwork.notices(), ...networks.notices(), ...skipped],
       measured: {
         host: () => metrics.host(),
@@ -192,7 +195,9 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     })
     onAddress = (vmId) => engine.lookAgain(vmId)
     undo.push(() => engine.stop())
+    undo.push(() => ports.close())
     await engine.start()
+    ports.start()
     metrics.start()
     networkCare.start()
     watch.start()
@@ -218,6 +223,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         openPut: (...push) => images.openPut(...push),
         collect: (options) => collector.collect(options),
       },
+      guests,
       identity,
       facts,
       self,
