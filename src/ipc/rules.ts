@@ -122,6 +122,14 @@ export const rules = {
   hostRef: z.object({ host: nameOrId }),
   acceptHostKey: z.object({ host: nameOrId, fingerprint }),
   imageRef: z.object({ image: nameOrId }),
+  publishPort: z.object({
+    vm: nameOrId,
+    guestPort: port,
+    hostPort: z.number().int().min(0, 'ports start at 1').max(65535, 'ports end at 65535'),
+    protocol: z.enum(['tcp', 'udp'], 'tcp or udp'),
+    scope: z.enum(['lan', 'loopback'], 'lan or loopback'),
+  }),
+  portRef: z.object({ id: z.string().refine(isId, 'use the id of a published port, 32 hex characters') }),
 } as const
 
 export type RuleName = keyof typeof rules

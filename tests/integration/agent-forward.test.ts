@@ -58,6 +58,12 @@ class Forwarded {
   }
 }
 
+async function textOf(forward: Forwarded): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of forward.data()) parts.push(part)
+  return Buffer.concat(parts).toString()
+}
+
 async function faultOf(forward: Forwarded) {
   try {
     for (let message = await forward.next(); message; message = await forward.next()) if (message.case === 'end') break
@@ -84,7 +90,7 @@ describe('a connection forwarded to a guest', () => {
     forward.send(Buffer.from('hel'))
     forward.send(Buffer.from('lo'))
     forward.end()
-    expect(Buffer.concat(await Array.fromAsync(forward.data())).toString()).toBe('HELLO')
+    expect(await textOf(forward)).toBe('HELLO')
     expect(await forward.next()).toBeUndefined()
 
     const heard = Promise.withResolvers<string>()
@@ -97,7 +103,7 @@ describe('a connection forwarded to a guest', () => {
       socket.on('end', () => heard.resolve(said))
     })
     const later = new Forwarded(link, { sessionId, guestPort: first.port })
-    expect(Buffer.concat(await Array.fromAsync(later.data())).toString()).toBe('bye')
+    expect(await textOf(later)).toBe('bye')
     later.send(Buffer.from('still here'))
     later.end()
     expect(await heard.promise).toBe('still here')

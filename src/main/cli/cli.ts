@@ -9,6 +9,7 @@ import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
 import { duration } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
+import { portCommands } from './port-commands.ts'
 import { serveCommand } from './serve-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { vmCommands } from './vm-commands.ts'
@@ -78,6 +79,7 @@ function program(run: Runner, { io }: CliParts): Command {
   consoleCommand(root, run)
   imageCommands(root, run)
   clockCommands(root, run)
+  portCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
   run(root.command('version').description('the version of this program'), async (context) => {

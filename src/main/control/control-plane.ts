@@ -8,6 +8,7 @@ import { ClockService } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { auditApi } from './api/audit-api.ts'
@@ -18,6 +19,7 @@ import { FleetView } from './api/fleet-view.ts'
 import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
 import { browserShell, withLaunch } from './api/loopback.ts'
+import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { tasksApi } from './api/tasks-api.ts'
 import { ownedVm, vmsApi } from './api/vms-api.ts'
@@ -101,6 +103,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(HostService, hostsApi({ ...stores, registry, tasks, view, ...hosts }))
     router.service(VmService, vmsApi({ ...stores, registry, view, clock }))
     router.service(ImageService, imagesApi(images))
+    router.service(PortService, portsApi({ ...stores, view }))
     router.service(TaskService, tasksApi(tasks))
     router.service(
       ClockService,

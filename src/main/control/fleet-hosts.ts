@@ -40,7 +40,7 @@ export interface FleetHostsDeps {
 /** Connects stores, sessions and links; nothing is dialled before `start`. */
 export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDeps): FleetHosts {
   const { clock, log, paths, version, controllerName, env, platform, arch } = ports
-  const { hosts, vms, images, audit, hostKeys } = stores
+  const { hosts, vms, exposures, images, audit, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
   const secrets = new HostSecrets()
   const computer = { platform, arch, env }
@@ -51,7 +51,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   const pushes = new ImagePush({ images: paths.images, connectorOf: connector, sessions: registry, clock, log })
   const transaction = <T>(work: () => T): T => stores.db.transaction(work)
   const applier = new ReportApplier({ registry, hosts, vms, images, audit, push: pushes, transaction, clock, log })
-  const session = { hosts, vms, registry, hub, applier, clock, log, fleetId, controllerName, version }
+  const session = { hosts, vms, exposures, registry, hub, applier, clock, log, fleetId, controllerName, version }
   const links = new HostLinks({
     connectorOf: connector,
     runSession: (input) => runAgentSession(session, input),

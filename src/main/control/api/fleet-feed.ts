@@ -12,6 +12,7 @@ import {
 } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { type Host, HostSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { type Image, ImageSchema } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { type Port, PortSchema } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskSchema } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { Change } from '../store/database.ts'
@@ -38,6 +39,7 @@ export interface FeedView {
   vmsOf(hostId: string): Vm[]
   findVm(id: string): Vm | undefined
   findTask(id: string): Task | undefined
+  portsOf(hostId: string): Port[]
 }
 
 interface Watcher {
@@ -67,6 +69,11 @@ export class FleetFeed {
   readonly #clocks = new ShownPart((vm) => vm.clock, clocksDiffer)
   readonly #images = new Shown<Image>(ImageSchema, (image) => image)
   readonly #tasks = new Shown<Task>(TaskSchema, (task) => task)
+  readonly #ports = new Shown<Port>(
+    PortSchema,
+    (port) => port,
+    (port) => port.hostId,
+  )
   readonly #dirty = new Dirty()
   #revision = 0n
   #flushedAt = Number.NEGATIVE_INFINITY
@@ -147,6 +154,7 @@ export class FleetFeed {
       for (const part of [this.#metrics, this.#clocks]) part.reset(state.vms)
       this.#images.reset(state.images)
       this.#tasks.reset(state.tasks)
+      this.#ports.reset(state.ports)
       this.#startAging()
     }
     this.#watchers.add(watcher)
@@ -219,6 +227,7 @@ export class FleetFeed {
     const delta = create(FleetDeltaSchema)
     for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live]))
       this.#hosts.put(id, this.#view.findHost(id), delta.hosts, delta.removedHostIds)
+    for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live])) this.#takePortsOf(id, delta)
     const live = [...this.#dirty.live].flatMap((hostId) => this.#takeVmsOf(hostId, delta))
     for (const id of this.#dirty.vms) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
     for (const part of [this.#metrics, this.#clocks]) {
@@ -234,6 +243,13 @@ export class FleetFeed {
     this.#dirty.clear()
     const empty = Object.values(delta).every((part) => !Array.isArray(part) || part.length === 0)
     return empty ? undefined : delta
+  }
+
+  #takePortsOf(hostId: string, delta: FleetDelta): void {
+    const now = new Map(this.#view.portsOf(hostId).map((port) => [port.id, port]))
+    for (const [id, port] of now) this.#ports.put(id, port, delta.ports, delta.removedPortIds)
+    for (const id of this.#ports.idsIn(hostId))
+      if (!now.has(id)) this.#ports.put(id, undefined, delta.ports, delta.removedPortIds)
   }
 
   #takeVmsOf(hostId: string, delta: FleetDelta): Vm[] {

@@ -3,10 +3,12 @@ import type { Clock } from '../../../ipc/base/clock.ts'
 import { type FleetState, FleetStateSchema } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { ClockVerdicts } from '../clock/clock-verdicts.ts'
 import type { PushState } from '../hosts/image-push.ts'
+import type { ExposureRow, ExposuresStore } from '../store/exposures-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow, ImagesStore } from '../store/images-store.ts'
@@ -18,12 +20,14 @@ import type { TaskRunner } from '../tasks/task-runner.ts'
 import { type UnownedVm, unownedOf } from '../vms/unowned-vms.ts'
 import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
 import { imageView } from './image-view.ts'
+import { portView } from './port-view.ts'
 import { taskView } from './task-view.ts'
 import { unownedView, vmView } from './vm-view.ts'
 
 export interface FleetSources {
   hosts: HostsStore
   vms: VmsStore
+  exposures: ExposuresStore
   images: ImagesStore
   tasks: TaskRunner
   registry: Registry
@@ -48,6 +52,7 @@ export class FleetView {
       vms: this.vms(),
       images: this.images(),
       tasks: tasks.list().map(taskView),
+      ports: this.ports(),
     })
   }
 
@@ -105,6 +110,22 @@ export class FleetView {
     return hosts.list().flatMap((host) => unownedOf(host.id, registry.live(host.id), known))
   }
 
+  /** Ascending by host and host port. */
+  ports(): Port[] {
+    const hosts = [...this.#from.hosts.list()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return hosts.flatMap((host) => this.portsOf(host.id))
+  }
+
+  /** Ascending by host port. */
+  portsOf(hostId: string): Port[] {
+    return this.#from.exposures.listByHost(hostId).flatMap((row) => this.#port(row) ?? [])
+  }
+
+  findPort(id: string): Port | undefined {
+    const row = this.#from.exposures.find(id)
+    return row && this.#port(row)
+  }
+
   findTask(id: string): Task | undefined {
     const row = this.#from.tasks.find(id)
     return row && taskView(row)
@@ -152,6 +173,13 @@ export class FleetView {
     const push = pushes.state(host.id, row.imageSha256)
     const around = { host, live, imageName: imageName ?? '', monotonicNow: clock.monotonic() }
     return vmView(row, { ...around, ...(push ? { push } : {}) })
+  }
+
+  #port(row: ExposureRow): Port | undefined {
+    const { vms, hosts, registry, clock } = this.#from
+    const [vm, host] = [vms.find(row.vmId), hosts.find(row.hostId)]
+    if (!vm || !host) return undefined
+    return portView(row, { vm, host, live: registry.live(host.id), monotonicNow: clock.monotonic() })
   }
 
   #unowned(host: HostRow, known: ReadonlySet<string>): Vm[] {

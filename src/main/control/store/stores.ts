@@ -1,6 +1,7 @@
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { AuditStore } from './audit-store.ts'
 import { Database } from './database.ts'
+import { ExposuresStore } from './exposures-store.ts'
 import { HostKeysStore } from './host-keys-store.ts'
 import { HostsStore } from './hosts-store.ts'
 import { ImagesStore } from './images-store.ts'
@@ -15,6 +16,7 @@ export interface Stores {
   hosts: HostsStore
   hostKeys: HostKeysStore
   vms: VmsStore
+  exposures: ExposuresStore
   images: ImagesStore
   tasks: TasksStore
 }
@@ -31,6 +33,7 @@ export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
     hosts: new HostsStore(db, audit, now),
     hostKeys: new HostKeysStore(db),
     vms: new VmsStore(db, audit, now),
+    exposures: new ExposuresStore(db, audit, now),
     images: new ImagesStore(db, audit, now),
     tasks: new TasksStore(db),
   }

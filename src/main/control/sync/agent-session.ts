@@ -15,6 +15,7 @@ import {
 } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { AGENT_PROTOCOL, TIMES } from '../../../ipc/units.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
+import type { ExposuresStore } from '../store/exposures-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
@@ -32,6 +33,7 @@ const SILENCE_MS = 3 * TIMES.reportMs
 export interface SessionDeps {
   hosts: HostsStore
   vms: VmsStore
+  exposures: ExposuresStore
   registry: Registry
   hub: Hub
   applier: { apply(session: ActiveSession, report: Report): void }
@@ -188,7 +190,7 @@ class AgentSession {
    */
   #snapshot(): SyncRequest | undefined {
     const value = this.#stored('session.snapshot-not-sent', () => {
-      const { hosts, vms, log } = this.#deps
+      const { hosts, vms, exposures, log } = this.#deps
       const seen = this.#active?.hello.lastSeenEpoch ?? 0n
       const { sentEpoch } = hosts.get(this.#host.id)
       if (hasNewer({ sentEpoch }, seen)) {
@@ -196,7 +198,7 @@ class AgentSession {
         return 'none'
       }
       hosts.startAbove(this.#host.id, seen)
-      const state = buildDesiredState(vms.listByHost(this.#host.id))
+      const state = buildDesiredState(vms.listByHost(this.#host.id), exposures.listByHost(this.#host.id))
       const digest = digestOf(state)
       const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
       return buildSnapshot(epoch, state, digest)

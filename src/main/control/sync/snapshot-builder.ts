@@ -7,6 +7,7 @@ import {
   SnapshotSchema,
 } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TombstoneSchema, type VmSpec, VmSpecSchema } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { ExposureRow } from '../store/exposures-store.ts'
 import type { VmRow } from '../store/vm-row.ts'
 
 /** One VM as its host is told it should be. */
@@ -40,10 +41,22 @@ export function vmSpecOf(vm: VmRow): VmSpec {
 }
 
 /** Everything one host should have, in the order of ids, so that equal states encode to equal bytes. */
-export function buildDesiredState(vms: readonly VmRow[]): DesiredState {
-  const ordered = [...vms].sort((a, b) => (a.id < b.id ? -1 : 1))
-  return create(DesiredStateSchema, { vms: ordered.map(vmSpecOf) })
+export function buildDesiredState(vms: readonly VmRow[], exposures: readonly ExposureRow[]): DesiredState {
+  const live = new Set(vms.filter((vm) => !vm.deletedAt).map((vm) => vm.id))
+  const published = byId(exposures).filter(({ vmId }) => live.has(vmId))
+  return create(DesiredStateSchema, { vms: byId(vms).map(vmSpecOf), exposures: published.map(exposureOf) })
 }
+
+const byId = <T extends { id: string }>(rows: readonly T[]): T[] => [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))
+
+const exposureOf = ({ id, vmId, guestPort, hostPort, protocol, scope }: ExposureRow) => ({
+  id,
+  vmId,
+  guestPort,
+  hostPort,
+  protocol,
+  scope,
+})
 
 /** SHA-256 of the encoded state. */
 export const digestOf = (state: DesiredState): Uint8Array =>

@@ -18,10 +18,12 @@ const VERBS: Record<string, string> = {
   reconnect: 'dialled by hand',
   sign_in: 'signed in to',
   default: 'made the default',
+  publish: 'published',
+  unpublish: 'unpublished',
   build: 'built',
   rename: 'renamed',
 }
-const NOUNS: Record<string, string> = { vm: 'VM', host: 'Host', image: 'Image', task: 'Task' }
+const NOUNS: Record<string, string> = { vm: 'VM', host: 'Host', image: 'Image', port: 'Port', task: 'Task' }
 const SHOWN_ELSEWHERE = new Set(['name', 'said', 'vm', 'host', 'image', 'vm_name', 'host_name'])
 const MAX_DETAILS = 4
 

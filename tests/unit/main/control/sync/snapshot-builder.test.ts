@@ -33,7 +33,7 @@ describe('snapshot builder', () => {
     const [mine, other] = [hosts.create(aHost()), hosts.create(aHost())]
     const kept = [vms.create(aVm(mine.id)), vms.create(aVm(mine.id))]
     vms.create(aVm(other.id))
-    const state = buildDesiredState(vms.listByHost(mine.id))
+    const state = buildDesiredState(vms.listByHost(mine.id), [])
     expect(state.vms.map((vm) => vm.vmId).sort()).toEqual(kept.map((vm) => vm.id).sort())
     expect(state.exposures).toEqual([])
     const digest = digestOf(state)
@@ -49,14 +49,14 @@ describe('snapshot builder', () => {
       ['c', null],
     ] as const)
       vms.create(aVm(host.id, { name, trustedCas: trustedCas && [...trustedCas] }))
-    const told = buildDesiredState(vms.listByHost(host.id)).vms.map((vm) => [vm.name, vm.sshUserCaAuthorizedKeys])
+    const told = buildDesiredState(vms.listByHost(host.id), []).vms.map((vm) => [vm.name, vm.sshUserCaAuthorizedKeys])
     expect(Object.fromEntries(told)).toEqual({ a: ['ssh-ed25519 OLD ca'], b: ['ssh-ed25519 NEW ca'], c: [] })
   })
 
   it('with no upgrade pending the offer is absent on the wire, not an empty one', () => {
     const overTheWire = (state: ReturnType<typeof buildDesiredState>) =>
       fromBinary(DesiredStateSchema, toBinary(DesiredStateSchema, state)).agentUpgrade
-    expect(overTheWire(buildDesiredState([aRow()]))).toBeUndefined()
+    expect(overTheWire(buildDesiredState([aRow()], []))).toBeUndefined()
     expect(overTheWire(create(DesiredStateSchema, { agentUpgrade: {} }))).toBeDefined()
   })
 
@@ -97,6 +97,32 @@ describe('snapshot builder', () => {
     })
   })
 
+  it('a host is told the ports of VMs that are not deleted, in the order of ids', () => {
+    const { hosts, vms, exposures } = aStore()
+    const host = hosts.create(aHost())
+    const [vm, gone] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    const port = { guestPort: 443, protocol: 'tcp', scope: 'lan' } as const
+    exposures.create({ ...port, id: 'b'.repeat(32), vmId: vm.id, hostPort: 1 })
+    exposures.create({ ...port, id: 'a'.repeat(32), vmId: vm.id, hostPort: 2 })
+    exposures.create({ ...port, id: 'c'.repeat(32), vmId: gone.id, hostPort: 3 })
+    vms.edit(gone.id, 'vm.delete', { deletedAt: new Date(), graceS: 60 })
+    const told = () => buildDesiredState(vms.listByHost(host.id), exposures.listByHost(host.id)).exposures
+    expect(told()).toMatchObject([
+      { id: 'a'.repeat(32), vmId: vm.id, hostPort: 2, guestPort: 443, protocol: 'tcp', scope: 'lan' },
+      { id: 'b'.repeat(32), hostPort: 1 },
+    ])
+    vms.edit(gone.id, 'vm.undelete', { deletedAt: null, graceS: null })
+    expect(told()).toHaveLength(3)
+  })
+
+  it('a host without published ports is told the same bytes as before there were any', () => {
+    const row = aRow({ id: '1'.repeat(32), hostId: '2'.repeat(32), name: 'vm', imageSha256: '3'.repeat(64) })
+    const state = buildDesiredState([row], [])
+    expect(Buffer.from(toBinary(DesiredStateSchema, state))).toEqual(
+      Buffer.from(toBinary(DesiredStateSchema, create(DesiredStateSchema, { vms: [vmSpecOf(row)] }))),
+    )
+  })
+
   it('persistent is always true', () => {
     expect(vmSpecOf(aRow()).persistent).toBe(true)
   })
@@ -113,7 +139,7 @@ describe('snapshot builder', () => {
 
   it('the digest does not depend on the order of rows, and on nothing live', () => {
     const [a, b] = [aRow(), aRow()]
-    const digest = (rows: VmRow[]) => Buffer.from(digestOf(buildDesiredState(rows))).toString('hex')
+    const digest = (rows: VmRow[]) => Buffer.from(digestOf(buildDesiredState(rows, []))).toString('hex')
     expect(digest([a, b])).toBe(digest([b, a]))
     expect(digest([{ ...a, assignedIp: '10.0.0.9', status: 'ready' }, b])).toBe(digest([a, b]))
     expect(digest([{ ...a, vcpus: 2 }, b])).not.toBe(digest([a, b]))
