@@ -32,6 +32,10 @@ export function readYaml(text: string, from: number): YamlNode | undefined {
   return new Parser(scanYaml(text, from)).document()
 }
 
+/** Blocks have no closing mark: they end with the last thing in them. */
+const lastEnd = (node: YamlList | YamlMap): number =>
+  Math.max(node.start, ...(node.kind === 'list' ? node.items.slice(-1) : (node.pairs.at(-1) ?? [])).map((n) => n.end))
+
 class Parser {
   readonly #tokens: Token[]
   #at = 0
@@ -216,7 +220,7 @@ class Parser {
     if (node.kind === 'map') kind === '{' ? this.#flowMap(node) : this.#blockMap(node)
     else if (kind === '[') this.#flowList(node)
     else this.#blockList(node, kind === 'entry')
-    node.end = this.#tokens[this.#at - 1]?.end ?? place.start
+    node.end = kind === '[' || kind === '{' ? (this.#tokens[this.#at - 1]?.end ?? 0) : lastEnd(node)
     return node
   }
 
