@@ -335,7 +335,11 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'image/push-failed': (p) =>
     t(`${image(p)} could not be sent to ${host(p)}${why(p)}.`, 'What arrived is kept.', 'It goes on by itself.'),
   'image/build-impossible': (p) =>
-    t(`The tiny image cannot be built here${why(p)}.`, NOTHING, 'Build it on Debian x86_64, or add an image by URL.'),
+    t(
+      `${image(p)} cannot be built here${why(p)}.`,
+      NOTHING,
+      'Mend that, build it on Debian x86_64, or add an image by URL.',
+    ),
   'image/build-failed': (p) =>
     t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
   ...PORT_TEXT,

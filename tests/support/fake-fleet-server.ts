@@ -127,6 +127,12 @@ export class FakeFleetServer {
     return { vm }
   }
 
+  #build(name: string) {
+    const image = create(ImageSchema, { id: idOf(this.#nextId++), name, isDefault: this.images.size === 0 })
+    this.images.set(image.id, image)
+    return { task: this.#start('build_image', name, image.id) }
+  }
+
   #start(kind: string, subject: string, resultId: string): Task {
     const task = create(TaskSchema, { id: idOf(this.#nextId++), kind, subject, resultId, ...this.task })
     this.tasks.set(task.id, task)
@@ -225,11 +231,8 @@ export class FakeFleetServer {
         this.addedImages.push(request)
         return { image: { id: idOf(this.#nextId++), name: request.name } }
       },
-      buildTinyImage: () => {
-        const image = create(ImageSchema, { id: idOf(this.#nextId++), name: 'tiny', isDefault: true })
-        this.images.set(image.id, image)
-        return { task: this.#start('build_image', 'tiny', image.id) }
-      },
+      buildTinyImage: () => this.#build('tiny'),
+      buildDebianImage: () => this.#build('debian-12'),
     })
     router.service(TaskService, {
       listTasks: () => ({ tasks: [...this.tasks.values()] }),

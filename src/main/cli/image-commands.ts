@@ -1,7 +1,10 @@
+import type { CallOptions } from '@connectrpc/connect'
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
 import { type Image, ImageSchema, ListImagesResponseSchema } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { check } from '../../ipc/rules.ts'
+import type { FleetClient } from '../fleet-client.ts'
 import type { Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { imageGcCommand } from './image-gc-command.ts'
@@ -9,6 +12,8 @@ import { reference } from './options.ts'
 import { sheet, table } from './table.ts'
 
 const BUILD_MS = 30 * 60_000
+
+type StartBuild = (fleet: FleetClient, options: CallOptions) => Promise<{ task?: Task | undefined }>
 
 interface AddOptions {
   url: string
@@ -60,17 +65,24 @@ export function imageCommands(root: Command, run: Runner): void {
       if (answer.image) await context.answer(ImageSchema, answer.image, () => imageSheet(answer.image!))
     },
   )
-  run(image.command('build-tiny').description('the tiny guest, built here from packages'), async (context) => {
-    context.deadline(BUILD_MS)
-    const fleet = await context.fleet()
-    const { task } = await fleet.images.buildTinyImage({}, { signal: context.signal })
-    if (!task) throw new Fault('app/bug', 'bug', { message: 'no task was started' })
-    const { resultId, subject } = await followTask(context, fleet, task)
-    const { images } = await fleet.images.listImages({}, { signal: context.signal })
-    const built = images.find((i) => i.id === resultId) ?? images.find((i) => i.name === subject)
-    if (!built) throw new Fault('image/not-found', 'permanent', { image: subject })
-    await context.answer(ImageSchema, built, () => imageSheet(built))
-  })
+  const build = (command: string, description: string, start: StartBuild) =>
+    run(image.command(command).description(description), async (context) => {
+      context.deadline(BUILD_MS)
+      const fleet = await context.fleet()
+      const { task } = await start(fleet, { signal: context.signal })
+      if (!task) throw new Fault('app/bug', 'bug', { message: 'no task was started' })
+      const { resultId, subject } = await followTask(context, fleet, task)
+      const { images } = await fleet.images.listImages({}, { signal: context.signal })
+      const built = images.find((i) => i.id === resultId) ?? images.find((i) => i.name === subject)
+      if (!built) throw new Fault('image/not-found', 'permanent', { image: subject })
+      await context.answer(ImageSchema, built, () => imageSheet(built))
+    })
+  build('build-tiny', 'the tiny guest, built here from packages', (fleet, options) =>
+    fleet.images.buildTinyImage({}, options),
+  )
+  build('build-debian', 'Debian 12 with systemd and cloud-init, built here from packages', (fleet, options) =>
+    fleet.images.buildDebianImage({}, options),
+  )
   imageGcCommand(image, run)
   run(image.command('remove <name>').description('take an unused image out'), async (context, name: string) => {
     context.deadline()

@@ -27,9 +27,8 @@ import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
 import type { ConsoleVms } from './consoles/viewer.ts'
 import { createFleetHosts } from './fleet-hosts.ts'
+import { imageBuilders } from './images/builders.ts'
 import { ImageFiles } from './images/image-files.ts'
-import { buildTiny, TINY_STEPS, tinyPossible } from './images/tiny/build-tiny.ts'
-import type { TinyBuilder } from './images/tiny-image.ts'
 import type { Ports } from './ports.ts'
 import { watchSleep } from './sleep-watch.ts'
 import { openStores, type Stores } from './store/stores.ts'
@@ -79,11 +78,11 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const broker = createConsoleBroker({ vms: consoleVms(stores, view), sessions: registry, clock })
   const console = consoleEndpoint(broker, log)
   const files = new ImageFiles(paths.images)
-  const builder = tinyBuilder(ports)
+  const builders = imageBuilders(ports)
   const images = {
     ...stores,
     registry,
-    builder,
+    builders,
     files,
     cacheDir: join(paths.dataDir, 'cache', 'packages'),
     tasks,
@@ -95,7 +94,8 @@ export function createControlPlane(ports: Ports): ControlPlane {
     dataDir: paths.dataDir,
     pid: process.pid,
     localHost: hosts.localPossible,
-    buildTiny: () => builder.possible(),
+    buildTiny: builders.tiny.possible,
+    buildDebian: builders.debian.possible,
     sshConfigHosts: hosts.sshConfigHosts,
   }
   const routes = (router: ConnectRouter) => {
@@ -146,12 +146,6 @@ export function createControlPlane(ports: Ports): ControlPlane {
     browserLink: (port) => shell.link(port),
   }
 }
-
-const tinyBuilder = (ports: Ports): TinyBuilder => ({
-  steps: TINY_STEPS,
-  possible: () => tinyPossible(ports),
-  build: buildTiny,
-})
 
 const consoleVms = ({ vms, hosts }: Stores, view: FleetView): ConsoleVms => ({
   findForConsole: (ref: string) => {

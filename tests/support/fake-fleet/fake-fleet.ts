@@ -41,6 +41,7 @@ export class FakeFleet {
     localHostPossible: true,
     localHostDetail: '',
     buildTinyPossible: true,
+    buildDebianPossible: true,
     sshConfigHosts: ['rack2-07', 'edge-1'],
   }
   /** Answers AddHost; tests script the task from there. */

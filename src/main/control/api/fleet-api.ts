@@ -12,6 +12,7 @@ export interface FleetInfo {
   pid: number
   localHost(): Promise<{ possible: boolean; detail: string }>
   buildTiny(): { possible: boolean; detail: string }
+  buildDebian(): { possible: boolean; detail: string }
   sshConfigHosts(): Promise<string[]>
 }
 
@@ -22,6 +23,7 @@ export function fleetApi(feed: FleetFeed, info: FleetInfo, stopping: AbortSignal
     getInfo: async () => {
       const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
       const tiny = info.buildTiny()
+      const debian = info.buildDebian()
       return {
         version: info.version,
         fleetId: info.fleetId,
@@ -31,6 +33,8 @@ export function fleetApi(feed: FleetFeed, info: FleetInfo, stopping: AbortSignal
         localHostDetail: localHost.detail,
         buildTinyPossible: tiny.possible,
         buildTinyDetail: tiny.detail,
+        buildDebianPossible: debian.possible,
+        buildDebianDetail: debian.detail,
         sshConfigHosts: configHosts.slice(0, MAX_CONFIG_HOSTS),
       }
     },

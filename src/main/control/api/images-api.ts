@@ -5,15 +5,17 @@ import type { AddImageRequest, CollectImagesRequest, ImageService } from '../../
 import { check } from '../../../ipc/rules.ts'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
 import { collectOn } from '../hosts/image-collection.ts'
-import { buildTinyImage, TINY_NAME, type TinyImageDeps } from '../images/tiny-image.ts'
+import { type BuiltImageDeps, buildImage, type ImageBuilder } from '../images/built-image.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow } from '../store/images-store.ts'
+import type { TaskRow } from '../store/tasks-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { taskView } from './task-view.ts'
 
-export interface ImagesApiDeps extends TinyImageDeps {
+export interface ImagesApiDeps extends BuiltImageDeps {
+  builders: { tiny: ImageBuilder; debian: ImageBuilder }
   vms: VmsStore
   tasks: TaskRunner
   view: FleetView
@@ -28,7 +30,8 @@ export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService>
   return {
     listImages: () => ({ images: view.images() }),
     addImage: (request) => ({ image: view.image(addImage(deps, request)) }),
-    buildTinyImage: () => ({ task: taskView(startBuild(deps)) }),
+    buildTinyImage: () => ({ task: taskView(startBuild(deps, deps.builders.tiny)) }),
+    buildDebianImage: () => ({ task: taskView(startBuild(deps, deps.builders.debian)) }),
     setDefaultImage: (request) => ({ image: view.image(images.setDefault(resolve(request).id)) }),
     removeImage: async (request) => {
       const row = images.remove(resolve(request).id)
@@ -67,12 +70,14 @@ function addImage({ images }: ImagesApiDeps, request: AddImageRequest): ImageRow
   return request.makeDefault ? images.setDefault(row.id) : row
 }
 
-/** The running build when there is one. Raises image/build-impossible. */
-function startBuild(deps: ImagesApiDeps) {
-  const { tasks, builder } = deps
-  const running = tasks.list().find((task) => task.kind === 'build_image' && task.endedAt === null)
+/** The running build of that image when there is one. Raises image/build-impossible. */
+function startBuild(deps: ImagesApiDeps, builder: ImageBuilder) {
+  const { tasks } = deps
+  const { name } = builder.image
+  const isIt = (task: TaskRow) => task.kind === 'build_image' && task.subject === name && task.endedAt === null
+  const running = tasks.list().find(isIt)
   if (running) return running
   const { possible, detail } = builder.possible()
-  if (!possible) throw new Fault('image/build-impossible', 'permanent', { detail })
-  return tasks.get(tasks.start('build_image', TINY_NAME, (task) => buildTinyImage(deps, task)))
+  if (!possible) throw new Fault('image/build-impossible', 'permanent', { image: name, detail })
+  return tasks.get(tasks.start('build_image', name, (task) => buildImage(deps, builder, task)))
 }

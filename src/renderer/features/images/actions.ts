@@ -12,6 +12,7 @@ async function ask(call: Promise<unknown>, said?: string): Promise<void> {
 }
 
 export const buildTiny = () => ask(api.images.buildTinyImage({}))
+export const buildDebian = () => ask(api.images.buildDebianImage({}))
 export const makeDefault = (image: Image) =>
   ask(api.images.setDefaultImage({ image: image.id }), `${image.name} is the default now`)
 export const removeImage = (image: Image) => ask(api.images.removeImage({ image: image.id }), `Removed ${image.name}`)

@@ -1,12 +1,11 @@
-import { Hammer } from 'lucide-react'
 import { useInfo } from '../../api/queries.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useTasks } from '../../state/use-fleet.ts'
-import { Button, buttonClass } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
-import { buildTiny } from './actions.ts'
+import { BuildButtons } from './build-buttons.tsx'
 
 /** Stands where a VM is wanted and there is no image yet: the quickest one is built on the spot. */
 export function FirstImage() {
@@ -21,17 +20,14 @@ export function FirstImage() {
       <h2 className="font-semibold text-base">A VM needs an image, and there is none yet</h2>
       <p className="mt-1 text-dim">
         {possible
-          ? 'The tiny image is built on this computer in under a minute and boots in seconds: a kernel, a shell and SSH. It becomes the default.'
+          ? 'The tiny image is built on this computer in under a minute and boots in seconds: a kernel, a shell and SSH. Debian 12 takes a few minutes and is a whole system. The first becomes the default.'
           : info?.buildTinyDetail}
       </p>
       {task && isOpen(task) ? (
         <TaskSteps task={task} />
       ) : (
         <div className="mt-3 flex gap-2">
-          <Button look="primary" disabled={!possible} onClick={() => void buildTiny()}>
-            <Hammer size={14} aria-hidden />
-            Build the tiny image
-          </Button>
+          <BuildButtons look="primary" />
           <a href={hrefOf({ page: 'images' })} className={buttonClass('plain')}>
             Add another image
           </a>

@@ -1,4 +1,4 @@
-import { Disc3, Hammer, MoreHorizontal, Plus } from 'lucide-react'
+import { Disc3, MoreHorizontal, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { useInfo } from '../../api/queries.ts'
@@ -12,27 +12,25 @@ import { Page, PageTitle } from '../../ui/page.tsx'
 import { DataTable, type TableColumn } from '../../ui/table.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen } from '../tasks/view-model.ts'
-import { buildTiny, makeDefault, removeImage } from './actions.ts'
+import { makeDefault, removeImage } from './actions.ts'
 import { AddImageSheet } from './add-image-sheet.tsx'
+import { BuildButtons } from './build-buttons.tsx'
 
 export function ImagesPage() {
   const images = useImages()
   const { data: info } = useInfo()
   const [adding, setAdding] = useState(false)
   const building = useTasks().filter((t) => t.kind === 'build_image' && isOpen(t))
-  const tinyImpossible = info?.buildTinyPossible === false ? info.buildTinyDetail : undefined
-  const build = (
-    <Button disabled={building.length > 0 || tinyImpossible !== undefined} onClick={() => void buildTiny()}>
-      <Hammer size={14} aria-hidden />
-      Build the tiny image
-    </Button>
-  )
+  const impossible = [
+    info?.buildTinyPossible === false ? `The tiny image cannot be built here: ${info.buildTinyDetail}.` : '',
+    info?.buildDebianPossible === false ? `Debian 12 cannot be built here: ${info.buildDebianDetail}.` : '',
+  ].filter((sentence) => sentence !== '')
   return (
     <Page
       title={<PageTitle count={String(images.length)}>Images</PageTitle>}
       actions={
         <>
-          {build}
+          <BuildButtons />
           <Button look="primary" onClick={() => setAdding(true)}>
             <Plus size={15} aria-hidden />
             Add image
@@ -41,8 +39,8 @@ export function ImagesPage() {
       }
     >
       {building.map((task) => (
-        <section key={task.id} aria-label="Building the tiny image" className="border-line border-b px-5 py-3">
-          <h2 className="font-medium">Building the tiny image from packages on this computer</h2>
+        <section key={task.id} aria-label={`Building ${task.subject}`} className="border-line border-b px-5 py-3">
+          <h2 className="font-medium">Building {task.subject} from packages on this computer</h2>
           <div className="max-w-xl">
             <TaskSteps task={task} />
           </div>
@@ -51,10 +49,17 @@ export function ImagesPage() {
       {images.length === 0 && building.length > 0 ? null : images.length === 0 ? (
         <EmptyState icon={Disc3} title="No images yet">
           <p>
-            The tiny image is built on this computer in seconds and boots in one: a kernel, a shell and SSH. Other
-            images are added by their address and SHA-256.
+            The tiny image is built on this computer in seconds and boots in one: a kernel, a shell and SSH. Debian 12
+            takes a few minutes and is a whole system. Other images are added by their address and SHA-256.
           </p>
-          {tinyImpossible === undefined ? build : <p className="text-warn">{tinyImpossible}</p>}
+          <div className="flex justify-center gap-2">
+            <BuildButtons />
+          </div>
+          {impossible.map((sentence) => (
+            <p key={sentence} className="text-warn">
+              {sentence}
+            </p>
+          ))}
         </EmptyState>
       ) : (
         <DataTable

@@ -58,14 +58,15 @@ describe('an image command that is wrong', () => {
 })
 
 describe('the catalogue', () => {
-  it('takes an image with its digest and the format it has to have, and builds the tiny one', async () => {
+  it('takes an image with its digest and the format it has to have, and those that can be built here', async () => {
     const way = ['--url', 'https://example.org/disk.qcow2', '--sha256', A, '--default', '--format', 'qcow2']
     expect((await eitri('image', 'add', 'debian', ...way)).code).toBe(0)
     const added = { name: 'debian', arch: 'x86_64', kind: 'disk', format: 'qcow2', makeDefault: true }
     expect(fleet.addedImages[0]).toMatchObject(added)
     const built = JSON.parse((await eitri('image', 'build-tiny', '--json')).out)
     expect(built).toMatchObject({ name: 'tiny', is_default: true })
-    expect(JSON.parse((await eitri('image', 'list', '--json')).out).images).toHaveLength(1)
+    expect(JSON.parse((await eitri('image', 'build-debian', '--json')).out)).toMatchObject({ name: 'debian-12' })
+    expect(JSON.parse((await eitri('image', 'list', '--json')).out).images).toHaveLength(2)
   })
 })
 

@@ -36,7 +36,7 @@ export interface TinyImage {
 /** Makes the tiny `kernel` image from Debian packages; the caller owns the file. Raises image/build-impossible, image/build-failed. */
 export async function buildTiny(build: TinyBuild): Promise<TinyImage> {
   const { possible, detail } = tinyPossible(process)
-  if (!possible) throw new Fault('image/build-impossible', 'permanent', { detail })
+  if (!possible) throw new Fault('image/build-impossible', 'permanent', { image: 'tiny', detail })
   const { signal, step, assetsDir = defaultAssets() } = build
   const temp = await mkdtemp(join(build.workDir, 'tiny-'))
   try {

@@ -287,6 +287,20 @@ export declare type GetInfoResponse = Message<"eitri.fleet.v1.GetInfoResponse"> 
    * @generated from field: repeated string ssh_config_hosts = 9;
    */
   sshConfigHosts: string[];
+
+  /**
+   * Whether build-debian can work here.
+   *
+   * @generated from field: bool build_debian_possible = 10;
+   */
+  buildDebianPossible: boolean;
+
+  /**
+   * Why not, and what brings what is missing. Empty = possible.
+   *
+   * @generated from field: string build_debian_detail = 11;
+   */
+  buildDebianDetail: string;
 };
 
 /**

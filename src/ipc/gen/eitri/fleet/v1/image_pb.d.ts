@@ -252,6 +252,34 @@ export declare type BuildTinyImageResponse = Message<"eitri.fleet.v1.BuildTinyIm
 export declare const BuildTinyImageResponseSchema: GenMessage<BuildTinyImageResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.BuildDebianImageRequest
+ */
+export declare type BuildDebianImageRequest = Message<"eitri.fleet.v1.BuildDebianImageRequest"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.BuildDebianImageRequest.
+ * Use `create(BuildDebianImageRequestSchema)` to create a new message.
+ */
+export declare const BuildDebianImageRequestSchema: GenMessage<BuildDebianImageRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.BuildDebianImageResponse
+ */
+export declare type BuildDebianImageResponse = Message<"eitri.fleet.v1.BuildDebianImageResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.BuildDebianImageResponse.
+ * Use `create(BuildDebianImageResponseSchema)` to create a new message.
+ */
+export declare const BuildDebianImageResponseSchema: GenMessage<BuildDebianImageResponse>;
+
+/**
  * @generated from message eitri.fleet.v1.SetDefaultImageRequest
  */
 export declare type SetDefaultImageRequest = Message<"eitri.fleet.v1.SetDefaultImageRequest"> & {
@@ -507,6 +535,16 @@ export declare const ImageService: GenService<{
     methodKind: "unary";
     input: typeof BuildTinyImageRequestSchema;
     output: typeof BuildTinyImageResponseSchema;
+  },
+  /**
+   * Builds a Debian 12 guest from packages on this computer. Answers at once with its task.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.BuildDebianImage
+   */
+  buildDebianImage: {
+    methodKind: "unary";
+    input: typeof BuildDebianImageRequestSchema;
+    output: typeof BuildDebianImageResponseSchema;
   },
   /**
    * @generated from rpc eitri.fleet.v1.ImageService.SetDefaultImage

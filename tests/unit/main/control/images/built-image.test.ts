@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../../../src/ipc/base/log.ts'
 import { Fault } from '../../../../../src/ipc/faults.ts'
+import { imageBuilders } from '../../../../../src/main/control/images/builders.ts'
+import { buildImage, type ImageBuilder } from '../../../../../src/main/control/images/built-image.ts'
 import { ImageFiles } from '../../../../../src/main/control/images/image-files.ts'
-import { buildTinyImage, type TinyBuilder } from '../../../../../src/main/control/images/tiny-image.ts'
 import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
 import { ManualClock } from '../a-clock.ts'
 import { anImage, aStore, aTempDir } from '../a-store.ts'
@@ -14,7 +15,8 @@ let files: ImageFiles
 let built = { content: 'kernel', sha256: '1'.repeat(64) }
 let failing: Fault | undefined
 
-const builder: TinyBuilder = {
+const builder: ImageBuilder = {
+  image: imageBuilders({ platform: 'linux', arch: 'x64' }).tiny.image,
   steps: ['Write image'],
   possible: () => ({ possible: true, detail: '' }),
   build: ({ workDir, step }) =>
@@ -39,7 +41,7 @@ function aCatalogue() {
   const tasks = new TaskRunner(store, new ManualClock(), silentLog)
   const build = async () => {
     const id = tasks.start('build_image', 'tiny', (task) =>
-      buildTinyImage({ builder, files, images, cacheDir: join(dir, '..', 'cache') }, task),
+      buildImage({ files, images, cacheDir: join(dir, '..', 'cache') }, builder, task),
     )
     const fault = await tasks.ended(id)
     return { fault, task: tasks.get(id) }
@@ -47,7 +49,7 @@ function aCatalogue() {
   return { ...stores, images, build }
 }
 
-describe('building the tiny image', () => {
+describe('building an image', () => {
   it('puts the file under its digest and makes it the default where there is none', async () => {
     const { images, build } = aCatalogue()
     const { task } = await build()
