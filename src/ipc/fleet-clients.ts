@@ -4,6 +4,7 @@ import { ClockService } from './gen/eitri/fleet/v1/clock_pb.js'
 import { FleetService } from './gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
+import { NetworkService } from './gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from './gen/eitri/fleet/v1/port_pb.js'
 import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
 import { VmService } from './gen/eitri/fleet/v1/vm_pb.js'
@@ -15,6 +16,7 @@ export const fleetClients = (transport: Transport) => ({
   vms: createClient(VmService, transport),
   images: createClient(ImageService, transport),
   ports: createClient(PortService, transport),
+  networks: createClient(NetworkService, transport),
   tasks: createClient(TaskService, transport),
   audit: createClient(AuditService, transport),
   clock: createClient(ClockService, transport),

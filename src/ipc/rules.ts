@@ -120,6 +120,7 @@ export const rules = {
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),
+  mendNetwork: z.object({ host: nameOrId, findingId: oneLine(64).min(1, 'name the finding'), undo: z.boolean() }),
   acceptHostKey: z.object({ host: nameOrId, fingerprint }),
   imageRef: z.object({ image: nameOrId }),
   publishPort: z.object({

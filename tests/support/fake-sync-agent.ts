@@ -5,7 +5,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { Code, ConnectError } from '@connectrpc/connect'
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { AgentService } from '../../src/ipc/gen/eitri/agent/v1/agent_pb.js'
@@ -21,6 +21,12 @@ import {
 import { helloMessage } from '../../src/ipc/hello-message.ts'
 import { AGENT_PROTOCOL, LIMITS } from '../../src/ipc/units.ts'
 import { type AgentLink, openAgentLink } from '../../src/main/control/hosts/agent-link.ts'
+
+/** An agent of before a call has none. */
+function asked<T>(answering: T | undefined): T {
+  if (!answering) throw new ConnectError('not implemented', Code.Unimplemented)
+  return answering
+}
 
 type KeyPair = { publicKey: KeyObject; privateKey: KeyObject }
 type Response = MessageInitShape<typeof SyncResponseSchema>
@@ -46,6 +52,8 @@ export class FakeSyncAgent {
     async () => {
       throw new ConnectError('not implemented', Code.Unimplemented)
     }
+  /** What it finds on its network, and does about it. */
+  network: Pick<ServiceImpl<typeof AgentService>, 'checkNetwork' | 'mendNetwork'> | undefined
   signWith: KeyObject
   readonly #server: http2.Http2Server
   readonly #sessions = new Set<http2.ServerHttp2Session>()
@@ -61,6 +69,8 @@ export class FakeSyncAgent {
         readMaxBytes: LIMITS.agentMessageBytes,
         routes: (router) => {
           router.rpc(AgentService.method.sync, (requests, { signal }) => this.#sync(requests, signal))
+          router.rpc(AgentService.method.checkNetwork, (...call) => asked(this.network).checkNetwork(...call))
+          router.rpc(AgentService.method.mendNetwork, (...call) => asked(this.network).mendNetwork(...call))
           router.rpc(AgentService.method.setGuestClock, (request) => this.setClock(request))
         },
       }),

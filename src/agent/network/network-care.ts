@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Log } from '../../ipc/base/log.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
@@ -28,6 +29,7 @@ export class NetworkCare {
   readonly #deps: NetworkCareDeps
   readonly #mends: Map<string, Mend>
   readonly #over = new AbortController()
+  readonly #listeners = new Set<() => void>()
   #latest: NetworkFinding[] = []
   #turn: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -54,6 +56,12 @@ export class NetworkCare {
     clearInterval(this.#timer)
     this.#over.abort()
     await this.#turn
+  }
+
+  /** Calls `fn` when a look found something else than the last; returns its stop function. */
+  onChange(fn: () => void): () => void {
+    this.#listeners.add(fn)
+    return () => this.#listeners.delete(fn)
   }
 
   /** As last looked up. */
@@ -122,8 +130,11 @@ export class NetworkCare {
 
   async #looked(): Promise<NetworkFinding[]> {
     const look = await this.#look()
-    this.#latest = look ? this.#shown(look) : []
-    return this.#latest
+    const found = look ? this.#shown(look) : []
+    const changed = !isDeepStrictEqual(found, this.#latest)
+    this.#latest = found
+    if (changed) for (const fn of this.#listeners) fn()
+    return found
   }
 
   #look(): Promise<NetworkLook | undefined> {

@@ -53,6 +53,8 @@ export interface EngineOptions {
   notices?(): string[]
   /** Absent = nothing is measured. */
   measured?: Measured
+  /** What reports tell of beside VMs: its changes are reported at once. */
+  beside?: readonly { onChange(fn: () => void): () => void }[]
   /** Absent = this host publishes nothing. */
   exposures?: PublishedPorts
   passTimeoutMs?: number
@@ -89,6 +91,7 @@ export class Engine {
       images.onComplete((sha256) => this.#imageCame(sha256)),
       passes.backend.onExit((vmId) => this.#deliver(vmId)),
       ...(exposures ? [exposures.onChange(() => this.#changed())] : []),
+      ...(this.#options.beside ?? []).map((one) => one.onChange(() => this.#changed())),
     )
     await this.#dispatched()
     if (tick) this.#ticking = this.#tick()

@@ -7,6 +7,7 @@ import { consoleCommand } from './console-command.ts'
 import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
 import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
+import { networkCommands } from './network-commands.ts'
 import { duration } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
 import { portCommands } from './port-commands.ts'
@@ -80,6 +81,7 @@ function program(run: Runner, { io }: CliParts): Command {
   imageCommands(root, run)
   clockCommands(root, run)
   portCommands(root, run)
+  networkCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
   run(root.command('version').description('the version of this program'), async (context) => {

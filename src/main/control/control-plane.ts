@@ -8,6 +8,7 @@ import { ClockService } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -19,6 +20,7 @@ import { FleetView } from './api/fleet-view.ts'
 import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
 import { browserShell, withLaunch } from './api/loopback.ts'
+import { networksApi } from './api/networks-api.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { tasksApi } from './api/tasks-api.ts'
@@ -103,6 +105,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(HostService, hostsApi({ ...stores, registry, tasks, view, ...hosts }))
     router.service(VmService, vmsApi({ ...stores, registry, view, clock }))
     router.service(ImageService, imagesApi(images))
+    router.service(NetworkService, networksApi({ ...stores, registry, view }))
     router.service(PortService, portsApi({ ...stores, view }))
     router.service(TaskService, tasksApi(tasks))
     router.service(

@@ -164,6 +164,10 @@ export class FleetView {
     return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), {
       newer,
       wrong: this.#clocks.of(row.id),
+      vmName: (vmId) => {
+        const vm = vms.find(vmId)
+        return vm?.hostId === row.id ? vm.name : ''
+      },
     })
   }
 

@@ -7,10 +7,19 @@ import { hostClockView } from '../clock/clock-view.ts'
 import type { CapacityRow, HostRow } from '../store/host-row.ts'
 import { isStale } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
+import { findingViews, networkViews } from './network-view.ts'
 
 /** Committed to VMs of a host that are not deleted. */
 export interface Allocation extends CapacityRow {
   vms: number
+}
+
+/** What of a host is neither in its row nor told by it. */
+export interface HostAround {
+  newer?: NewerData | undefined
+  wrong?: Wrong
+  /** Of a VM of this host; '' = it has none of this id. */
+  vmName?(vmId: string): string
 }
 
 export const NOTHING_ALLOCATED: Allocation = { vcpus: 0, memMb: 0, diskGb: 0, vms: 0 }
@@ -21,7 +30,7 @@ export function hostView(
   live: HostLive,
   allocation: Allocation,
   monotonicNow: number,
-  { newer, wrong = '' }: { newer?: NewerData | undefined; wrong?: Wrong } = {},
+  { newer, wrong = '', vmName = () => '' }: HostAround = {},
 ): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live
@@ -69,6 +78,8 @@ export function hostView(
     uplinkAddress: row.uplinkAddress,
     notices: [...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)), ...(report?.notices ?? []).slice(0, 20)],
     ...(newer ? { newerData: newer } : {}),
+    networks: networkViews({ id: row.id, name: row.name, vmName }, live, monotonicNow),
+    networkFindings: findingViews(report?.networkFindings ?? []),
     ...(clock ? { clock } : {}),
   })
 }

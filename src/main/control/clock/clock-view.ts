@@ -42,7 +42,7 @@ function ageAtReport(at: Timestamp, { builtAt }: Heard): number {
 }
 
 /** A host's moment by this computer's clock. */
-function inOurTime(at: Timestamp, heard: Heard): Timestamp {
+export function inOurTime(at: Timestamp, heard: Heard): Timestamp {
   return timestampFromMs(Math.round(heard.reportedAt.getTime() - ageAtReport(at, heard)))
 }
 

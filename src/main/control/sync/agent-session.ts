@@ -19,7 +19,7 @@ import type { ExposuresStore } from '../store/exposures-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
-import { suggestedGuestCidr } from './guest-cidr.ts'
+import { suggestedGuestCidrs } from './guest-cidr.ts'
 import { faultOfEnd, judgeHello } from './hello-judge.ts'
 import { toldByHello } from './host-told.ts'
 import type { Hub, Pokes } from './hub.ts'
@@ -171,7 +171,9 @@ class AgentSession {
   }
 
   #attach(): SyncRequest {
-    const { fleetId, controllerName, version, hosts } = this.#deps
+    const { fleetId, controllerName, version, hosts, registry } = this.#deps
+    const suggest = () => suggestedGuestCidrs(hosts, registry, this.#host.id)
+    const [best = '', ...others] = this.#stored('session.no-suggestion', suggest) ?? []
     const value = create(AttachSchema, {
       protocolVersion: AGENT_PROTOCOL,
       fleetId,
@@ -179,7 +181,8 @@ class AgentSession {
       controllerName,
       appVersion: version,
       takeOver: this.#input.takeOver ?? false,
-      suggestedGuestCidr: this.#stored('session.no-suggestion', () => suggestedGuestCidr(hosts, this.#host.id)) ?? '',
+      suggestedGuestCidr: best,
+      otherGuestCidrs: others,
     })
     return create(SyncRequestSchema, { message: { case: 'attach', value } })
   }

@@ -1,0 +1,72 @@
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import { fromConnectError } from '../../../ipc/fault-wire.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import type * as agent from '../../../ipc/gen/eitri/agent/v1/network_pb.js'
+import type { NetworkService } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
+import { check } from '../../../ipc/rules.ts'
+import type { ActiveSession } from '../hosts/agent-connection.ts'
+import type { AuditEvent } from '../store/audit-store.ts'
+import type { HostRow } from '../store/host-row.ts'
+import type { HostsStore } from '../store/hosts-store.ts'
+import type { FleetView } from './fleet-view.ts'
+import { findingViews } from './network-view.ts'
+
+/** The agent looks before and after, each look and each change with a deadline of its own. */
+const ASK_TIMEOUT_MS = 25_000
+
+export interface NetworksApiDeps {
+  hosts: HostsStore
+  registry: { active(hostId: string): ActiveSession | undefined }
+  view: FleetView
+  audit: { add(event: AuditEvent): void }
+}
+
+/** Hosts' networks. Looking at a host's filters and mending them is the host's work, now. */
+export function networksApi(deps: NetworksApiDeps): ServiceImpl<typeof NetworkService> {
+  const { hosts, view } = deps
+  const resolve = (request: { host: string }) => hosts.resolve(check('hostRef', request).host)
+  return {
+    listNetworks: (request) => {
+      const asked = request.host === '' ? view.hosts() : [view.host(resolve(request))]
+      return { networks: asked.flatMap(({ networks }) => networks) }
+    },
+    checkNetwork: async (request, { signal }) => ({
+      findings: await ask(deps, resolve(request), signal, ({ connection, sessionId }, options) =>
+        connection.client.checkNetwork({ sessionId }, options),
+      ),
+    }),
+    mendNetwork: async (request, { signal }) => {
+      const host = resolve(request)
+      const { findingId, undo } = check('mendNetwork', request)
+      const findings = await ask(deps, host, signal, ({ connection, sessionId }, options) =>
+        connection.client.mendNetwork({ sessionId, findingId, undo }, options),
+      )
+      deps.audit.add({
+        action: undo ? 'host.undo_network_mend' : 'host.mend_network',
+        tenant: host.tenant,
+        hostId: host.id,
+        detail: { name: host.name, finding: findingId },
+      })
+      return { findings }
+    },
+  }
+}
+
+type Asked = (
+  session: ActiveSession,
+  options: { signal: AbortSignal; timeoutMs: number },
+) => Promise<{ findings: agent.NetworkFinding[] }>
+
+/** Raises host/no-answer, agent/version-skew, network/*. */
+async function ask({ registry }: NetworksApiDeps, { id, name: host }: HostRow, signal: AbortSignal, asked: Asked) {
+  const session = registry.active(id)
+  if (!session) throw new Fault('host/no-answer', 'transient', { host })
+  try {
+    return findingViews((await asked(session, { signal, timeoutMs: ASK_TIMEOUT_MS })).findings)
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.Unimplemented)
+      throw new Fault('agent/version-skew', 'permanent', { host })
+    const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
+    throw new Fault(code, disposition, { ...params, host })
+  }
+}
