@@ -1,5 +1,7 @@
-import { type FaultText, host, image, NOTHING, or, type P, t, v, vm, why } from './fault-parts.ts'
+import { type FaultText, host, NOTHING, or, type P, t, v, vm, why } from './fault-parts.ts'
 import { CLOCK_TEXT } from './fault-text-clock.ts'
+import { CLOUD_INIT_TEXT } from './fault-text-cloud-init.ts'
+import { IMAGE_TEXT } from './fault-text-images.ts'
 import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
 import type { FaultCode } from './faults.ts'
@@ -302,46 +304,8 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'The VM is not started on other hardware; its disk is untouched.',
       `Install a QEMU that offers it${p['newest'] ? `; the newest type here is ${v(p, 'newest')}` : ''}.`,
     ),
-  'image/not-found': (p) =>
-    t(`There is no image ${or(p['image'], 'of that name')}.`, NOTHING, 'See the names with "eitri image list".'),
-  'image/name-taken': (p) => t(`An image named ${v(p, 'image')} is already here.`, NOTHING, 'Choose another name.'),
-  'image/none-default': (p) =>
-    t(
-      `There is no default image${p['arch'] ? ` for ${v(p, 'arch')}` : ''}.`,
-      NOTHING,
-      'Build one with "eitri image build-tiny", or name an image.',
-    ),
-  'image/in-use': (p) => t(`${image(p)} is used by ${v(p, 'vms')}.`, NOTHING, 'Purge those VMs first.'),
-  'image/digest-mismatch': (p) =>
-    t(
-      `The bytes of ${image(p)} do not match its SHA-256${p['found'] ? ` (expected ${v(p, 'expected')}, found ${p['found']})` : ''}.`,
-      'It was thrown away; no VM saw it.',
-      'Check the URL and the digest.',
-    ),
-  'image/unreachable': (p) =>
-    t(`${image(p)} could not be fetched${why(p)}.`, 'The VM waits.', or(p['next'], 'It is tried again by itself.')),
-  'image/format': (p) =>
-    t(
-      `${image(p)} is not usable${why(p)}.`,
-      NOTHING,
-      or(p['next'], 'Use a qcow2 or raw disk without a backing file, or a kernel image.'),
-    ),
-  'image/too-big-for-disk': (p) =>
-    t(
-      `${image(p)} needs ${v(p, 'needed')} of disk; the VM has ${v(p, 'disk')}.`,
-      'An image is never shrunk.',
-      'Give the VM a larger disk.',
-    ),
-  'image/push-failed': (p) =>
-    t(`${image(p)} could not be sent to ${host(p)}${why(p)}.`, 'What arrived is kept.', 'It goes on by itself.'),
-  'image/build-impossible': (p) =>
-    t(
-      `${image(p)} cannot be built here${why(p)}.`,
-      NOTHING,
-      'Mend that, build it on Debian x86_64, or add an image by URL.',
-    ),
-  'image/build-failed': (p) =>
-    t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+  ...IMAGE_TEXT,
+  ...CLOUD_INIT_TEXT,
   ...PORT_TEXT,
   ...NETWORK_TEXT,
   ...CLOCK_TEXT,

@@ -15,6 +15,7 @@ const BY_CODE: Partial<Record<FaultCode, Code>> = {
   'image/name-taken': Code.AlreadyExists,
   'input/unconfirmed': Code.InvalidArgument,
   'input/invalid': Code.InvalidArgument,
+  'cloud-init/invalid': Code.InvalidArgument,
   'vm/ambiguous': Code.InvalidArgument,
   'host/several': Code.InvalidArgument,
 }

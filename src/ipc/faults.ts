@@ -91,6 +91,7 @@ export const FAULT_CODES = [
   'clock/not-running',
   'network/not-mendable',
   'network/mend-failed',
+  'cloud-init/invalid',
   'console/unavailable',
   'console/read-only',
   'task/not-found',

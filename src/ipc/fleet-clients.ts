@@ -1,6 +1,7 @@
 import { createClient, type Transport } from '@connectrpc/connect'
 import { AuditService } from './gen/eitri/fleet/v1/audit_pb.js'
 import { ClockService } from './gen/eitri/fleet/v1/clock_pb.js'
+import { CloudInitService } from './gen/eitri/fleet/v1/cloud_init_pb.js'
 import { FleetService } from './gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
@@ -20,6 +21,7 @@ export const fleetClients = (transport: Transport) => ({
   tasks: createClient(TaskService, transport),
   audit: createClient(AuditService, transport),
   clock: createClient(ClockService, transport),
+  cloudInit: createClient(CloudInitService, transport),
 })
 
 export type FleetClients = ReturnType<typeof fleetClients>

@@ -3,6 +3,7 @@ import { printable } from '../../ipc/fault-text.ts'
 import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
 import { clockCommands } from './clock-commands.ts'
+import { cloudInitCommand } from './cloud-init-command.ts'
 import { consoleCommand } from './console-command.ts'
 import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
 import { hostCommands } from './host-commands.ts'
@@ -77,6 +78,7 @@ function program(run: Runner, { io }: CliParts): Command {
   serveCommand(root, run)
   hostCommands(root, run)
   vmCommands(root, run)
+  cloudInitCommand(root, run)
   consoleCommand(root, run)
   imageCommands(root, run)
   clockCommands(root, run)

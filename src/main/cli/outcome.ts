@@ -6,6 +6,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, notPossible: 3, timedOut: 4 
 
 const USAGE: readonly FaultCode[] = [
   'input/invalid',
+  'cloud-init/invalid',
   'input/too-large',
   'input/unconfirmed',
   'vm/ambiguous',

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { CLOCK_POLICIES } from '../../ipc/clock-policy.ts'
+import { checkedUserData } from '../../ipc/cloud-init/wire.ts'
 import { check, DEFAULT_SIZE } from '../../ipc/rules.ts'
 import { KiB, LIMITS } from '../../ipc/units.ts'
+import { findingLines, refuseErrors } from './cloud-init-findings.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { fileOf, keyValue, several, wholeNumber } from './options.ts'
 import { answerVm, waited } from './vm-answer.ts'
@@ -66,7 +68,7 @@ async function createVm(context: CommandContext, name: string, options: CreateOp
     image: options.image ?? '',
     imageUrl: options.imageUrl ?? '',
     imageSha256: options.imageSha256 ?? '',
-    cloudInit: await cloudInit(options.cloudInit),
+    cloudInit: await cloudInit(context, options),
     sshAuthorizedKeys: await publicKeys(options.sshKey ?? []),
     network: options.network ?? '',
     backend: options.backend ?? '',
@@ -93,8 +95,15 @@ async function createVm(context: CommandContext, name: string, options: CreateOp
   await answerVm(context, await waited(context, fleet, vm, options, otherwise), name)
 }
 
-async function cloudInit(file: string | undefined): Promise<Uint8Array<ArrayBuffer>> {
-  return file === undefined ? new Uint8Array() : fileOf('cloud_init', file, LIMITS.cloudInitBytes)
+/** The file as it is; findings are noted, and an error stops it unless the VM may be there already. */
+async function cloudInit(context: CommandContext, options: CreateOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const { cloudInit: file, ifAbsent } = options
+  if (file === undefined) return new Uint8Array()
+  const bytes = await fileOf('cloud_init', file, LIMITS.cloudInitBytes)
+  const answer = checkedUserData(bytes)
+  for (const line of findingLines(file, answer)) context.note(line)
+  if (!ifAbsent) refuseErrors(file, answer)
+  return bytes
 }
 
 async function publicKeys(files: string[]): Promise<string[]> {

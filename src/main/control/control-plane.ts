@@ -5,6 +5,7 @@ import { faultLine } from '../../ipc/fault-text.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { ClockService } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
+import { CloudInitService } from '../../ipc/gen/eitri/fleet/v1/cloud_init_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
@@ -14,6 +15,7 @@ import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { auditApi } from './api/audit-api.ts'
 import { clockApi } from './api/clock-api.ts'
+import { cloudInitApi } from './api/cloud-init-api.ts'
 import { fleetApi } from './api/fleet-api.ts'
 import { FleetFeed } from './api/fleet-feed.ts'
 import { FleetView } from './api/fleet-view.ts'
@@ -107,6 +109,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(ImageService, imagesApi(images))
     router.service(NetworkService, networksApi({ ...stores, registry, view }))
     router.service(PortService, portsApi({ ...stores, view }))
+    router.service(CloudInitService, cloudInitApi())
     router.service(TaskService, tasksApi(tasks))
     router.service(
       ClockService,

@@ -4,6 +4,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { POLICY_NOT_REACHED } from '../../../ipc/clock-words.ts'
+import { acceptUserData } from '../../../ipc/cloud-init/accept.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type Checked, check } from '../../../ipc/rules.ts'
@@ -121,6 +122,7 @@ function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created
   const found = findCreated(deps, request)
   if (found) return { vm: deps.view.vm(found), created: false }
   const { name } = withDefaults(request, NO_OPINION)
+  acceptUserData(request.cloudInit)
   const host = chooseHost(candidates(deps), request.host)
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)

@@ -44,6 +44,14 @@ function aFleet() {
 }
 
 describe('adopting a VM', () => {
+  it('takes it with whatever user-data it was made with', () => {
+    const { vms, held } = aFleet()
+    const cloudInit = new Uint8Array([0xff, 0, 10, ...new TextEncoder().encode('no header\n')])
+    const spec = aSpec({ cloudInit })
+    vms.adopt(adoptedVm(held(spec), ''))
+    expect(vms.find(spec.vmId)?.cloudInit).toEqual(cloudInit)
+  })
+
   it('tells its host what that holds already, byte by byte, in a new epoch', () => {
     const { vms, hosts, hostId, held } = aFleet()
     const spec = aSpec()

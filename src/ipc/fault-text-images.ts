@@ -1,0 +1,45 @@
+import { host, image, NOTHING, or, type P, t, v, why } from './fault-parts.ts'
+
+/** Words of `image/*`. */
+export const IMAGE_TEXT = {
+  'image/not-found': (p: P) =>
+    t(`There is no image ${or(p['image'], 'of that name')}.`, NOTHING, 'See the names with "eitri image list".'),
+  'image/name-taken': (p: P) => t(`An image named ${v(p, 'image')} is already here.`, NOTHING, 'Choose another name.'),
+  'image/none-default': (p: P) =>
+    t(
+      `There is no default image${p['arch'] ? ` for ${v(p, 'arch')}` : ''}.`,
+      NOTHING,
+      'Build one with "eitri image build-tiny", or name an image.',
+    ),
+  'image/in-use': (p: P) => t(`${image(p)} is used by ${v(p, 'vms')}.`, NOTHING, 'Purge those VMs first.'),
+  'image/digest-mismatch': (p: P) =>
+    t(
+      `The bytes of ${image(p)} do not match its SHA-256${p['found'] ? ` (expected ${v(p, 'expected')}, found ${p['found']})` : ''}.`,
+      'It was thrown away; no VM saw it.',
+      'Check the URL and the digest.',
+    ),
+  'image/unreachable': (p: P) =>
+    t(`${image(p)} could not be fetched${why(p)}.`, 'The VM waits.', or(p['next'], 'It is tried again by itself.')),
+  'image/format': (p: P) =>
+    t(
+      `${image(p)} is not usable${why(p)}.`,
+      NOTHING,
+      or(p['next'], 'Use a qcow2 or raw disk without a backing file, or a kernel image.'),
+    ),
+  'image/too-big-for-disk': (p: P) =>
+    t(
+      `${image(p)} needs ${v(p, 'needed')} of disk; the VM has ${v(p, 'disk')}.`,
+      'An image is never shrunk.',
+      'Give the VM a larger disk.',
+    ),
+  'image/push-failed': (p: P) =>
+    t(`${image(p)} could not be sent to ${host(p)}${why(p)}.`, 'What arrived is kept.', 'It goes on by itself.'),
+  'image/build-impossible': (p: P) =>
+    t(
+      `${image(p)} cannot be built here${why(p)}.`,
+      NOTHING,
+      'Mend that, build it on Debian x86_64, or add an image by URL.',
+    ),
+  'image/build-failed': (p: P) =>
+    t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+}
