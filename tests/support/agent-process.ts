@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
+import type { GuestClock } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
 import {
   DesiredStateSchema,
   type Report,
@@ -119,6 +120,11 @@ export class Session implements Disposable {
 
   async report(want: (report: Report) => boolean): Promise<Report> {
     return await this.#attached.sync.until('report', want)
+  }
+
+  async setClock(vmId: string): Promise<GuestClock | undefined> {
+    const { sessionId } = this.#attached
+    return (await this.#link.client.setGuestClock({ sessionId, vmId })).clock
   }
 
   async push(image: Uint8Array, sha256: string): Promise<bigint> {

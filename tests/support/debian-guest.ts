@@ -21,7 +21,7 @@ const SETTLED = /Cloud-init v\. \S+ finished/
 export class DebianHost implements AsyncDisposable {
   readonly namespace: NetNamespace
   readonly agent: AgentProcess
-  readonly session: Session
+  session: Session
   /** For keys and known hosts; `login` is a key the guests may be given. */
   readonly dir = mkdtempSync(join(tmpdir(), 'eitri-debian-'))
   #epoch = 0n
@@ -61,6 +61,15 @@ export class DebianHost implements AsyncDisposable {
   /** Wants exactly these VMs. */
   want(...vms: VmSpec[]): void {
     this.session.want(++this.#epoch, vms)
+  }
+
+  /** Ends the agent, which its guests outlive, and starts it again. */
+  async restartAgent(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    this.session[Symbol.dispose]()
+    await this.agent.end('SIGTERM')
+    await meanwhile()
+    await this.agent.start()
+    this.session = await Session.open(this.agent.socketPath)
   }
 
   /** The first report in which this VM is as asked. */
