@@ -26,4 +26,17 @@ describe('a report that must fit one message', () => {
     expect(small.notices).toEqual([expect.stringContaining('too large'), 'one'])
     expect(big.vms[0]?.spec).toBeDefined()
   })
+
+  it('loses what guests complain of as well when that is not enough, and keeps their states', () => {
+    const modules = Array.from({ length: 32 }, () => ({ name: 'm', stage: 'init', detail: 'x'.repeat(300) }))
+    const guest = { guestAgent: 'answering', cloudInit: 'error', modules, fleetPayloadDetail: 'y'.repeat(300) }
+    const clock = { source: 'guest_agent', offsetUs: 1n, lastAct: { cause: 'resume', detail: 'z'.repeat(300) } }
+    const loud = create(ReportSchema, { vms: Array.from({ length: 10 }, (_, i) => ({ vmId: String(i), guest, clock })) })
+    const small = fitReport(loud, 2_000)
+    expect(toBinary(ReportSchema, small).length).toBeLessThan(2_000)
+    for (const row of small.vms) {
+      expect(row.guest).toMatchObject({ guestAgent: 'answering', cloudInit: 'error', modules: [] })
+      expect(row.clock).toMatchObject({ offsetUs: 1n, lastAct: { cause: 'resume', detail: '' } })
+    }
+  })
 })
