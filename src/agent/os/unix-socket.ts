@@ -5,12 +5,14 @@ import { openToRead } from './files.ts'
 
 /**
  * Connects to `name` inside `dir` however long the path of `dir` is (a socket address holds 107 bytes): through the
- * directory's own descriptor, where the kernel offers that (macOS does not). The caller destroys the socket.
+ * directory's own descriptor, where the kernel offers that (macOS does not). The caller destroys the socket; a peer that
+ * dies closes it, and is no error that nobody heard.
  */
 export async function connectUnix(dir: string, name: string, timeoutMs: number): Promise<Socket> {
   const directory = await openToRead(dir, constants.O_DIRECTORY)
+  let connected: Socket
   try {
-    return await new Promise<Socket>((resolve, reject) => {
+    connected = await new Promise<Socket>((resolve, reject) => {
       const socket = connect(process.platform === 'linux' ? `/proc/self/fd/${directory.fd}/${name}` : join(dir, name))
       const timer = setTimeout(() => {
         socket.destroy()
@@ -22,11 +24,14 @@ export async function connectUnix(dir: string, name: string, timeoutMs: number):
       })
       socket.once('connect', () => {
         clearTimeout(timer)
-        socket.removeAllListeners('error')
         resolve(socket)
       })
+      // Stays: the peer may die before the caller listens.
+      socket.on('error', () => {})
     })
   } finally {
     await directory.close()
   }
+  if (connected.errored) throw connected.errored
+  return connected
 }

@@ -76,6 +76,7 @@ export function openLocal(
     socket.once('connect', () =>
       settle(() => {
         socket.removeAllListeners('error')
+        socket.on('error', () => {})
         resolve(
           openAgentLink({
             duplex: socket,

@@ -356,4 +356,18 @@ describe('unix sockets', () => {
     await expect(connectUnix(deep, 'x.sock', 5_000)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await expect(connectUnix(deep, 'none.sock', 5_000)).rejects.toMatchObject({ code: 'ENOENT' })
   })
+
+  it('a peer that dies before anybody listens for it ends the socket, not the process', async () => {
+    const script = 'require("net").createServer().listen("x.sock", () => console.log(1))'
+    const child = spawn(process.execPath, ['-e', script], { cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    child.kill('SIGSTOP')
+    const socket = await connectUnix(dir, 'x.sock', 5_000)
+    socket.write('never read')
+    child.kill('SIGKILL')
+    // Without `error` there is an answer too: that is what a peer that is gone looks like.
+    const closed = new Promise<boolean>((resolve) => socket.once('close', resolve))
+    expect(await closed).toBe(true)
+    expect(socket.errored).toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) })
+  })
 })
