@@ -132,6 +132,27 @@ export const breaksAt = (offMs: number): string[] =>
 /** The state as one text: `In step (±2 ms)`. */
 export const clockText = ({ word, off }: ClockState): string => (off === '' ? word : `${word} (${off})`)
 
+const BLAME: Record<string, string> = {
+  host: 'this host is wrong',
+  app: 'this computer is wrong',
+  unknown: 'which of the two is wrong is not known',
+}
+
+/** `41.2 s behind this computer: this host is wrong`; empty = they agree, or were not compared. */
+export function apartWords(clock: HostClockFacts | undefined): string {
+  const blame = BLAME[clock?.wrong ?? '']
+  return blame && clock?.appOffsetUs !== undefined ? `${offsetFrom(clock.appOffsetUs, 'this computer')}: ${blame}` : ''
+}
+
+/** `chrony from 10.0.0.1, stratum 2`; empty = nothing was named. */
+export function sourceWords(
+  clock: { daemon: string; source: string; stratum?: number | undefined } | undefined,
+): string {
+  if (!clock) return ''
+  const from = [clock.daemon, clock.source].filter(Boolean).join(' from ')
+  return [from, clock.stratum === undefined ? '' : `stratum ${clock.stratum}`].filter(Boolean).join(', ')
+}
+
 const CAUSES: Record<string, string> = {
   resume: 'after it was resumed',
   restore: 'after it was restored',

@@ -1,5 +1,6 @@
 import { MonitorOff } from 'lucide-react'
 import { ActivityPage } from './features/activity/activity-page.tsx'
+import { ClockPage } from './features/clock/clock-page.tsx'
 import { AddHostPage } from './features/hosts/add-host-page.tsx'
 import { FirstRun } from './features/hosts/first-run.tsx'
 import { HostDetail } from './features/hosts/host-detail.tsx'
@@ -64,6 +65,8 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
       return <VmDetail id={route.id} tab={route.tab} />
     case 'images':
       return <ImagesPage />
+    case 'clock':
+      return <ClockPage filter={route.filter} />
     case 'activity':
       return <ActivityPage />
   }

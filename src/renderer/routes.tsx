@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
-export type VmTab = 'overview' | 'console'
+export const VM_TABS = ['overview', 'console', 'cloud-init', 'clock'] as const
+export type VmTab = (typeof VM_TABS)[number]
 
 /** Every place in the app. The address is its only home, so links, reload and the palette agree. */
 export type Route =
@@ -12,6 +13,7 @@ export type Route =
   | { page: 'create-vm'; host: string }
   | { page: 'vm'; id: string; tab: VmTab }
   | { page: 'images' }
+  | { page: 'clock'; filter: string }
   | { page: 'activity' }
 
 function decoded(part: string): string {
@@ -33,9 +35,13 @@ export function parseRoute(hash: string): Route {
       return id === '' ? { page: 'hosts', filter } : { page: 'host', id }
     case 'vms':
       if (id === 'new') return { page: 'create-vm', host: params.get('host') ?? '' }
-      return id === '' ? { page: 'vms', filter } : { page: 'vm', id, tab: more === 'console' ? 'console' : 'overview' }
+      return id === ''
+        ? { page: 'vms', filter }
+        : { page: 'vm', id, tab: VM_TABS.find((tab) => tab === more) ?? 'overview' }
     case 'images':
       return { page: 'images' }
+    case 'clock':
+      return { page: 'clock', filter }
     case 'activity':
     case 'tasks':
       return { page: 'activity' }
@@ -64,9 +70,11 @@ export function hrefOf(route: Route): string {
     case 'create-vm':
       return withQuery('#/vms/new', { host: route.host })
     case 'vm':
-      return route.tab === 'console' ? `#/vms/${route.id}/console` : `#/vms/${route.id}`
+      return route.tab === 'overview' ? `#/vms/${route.id}` : `#/vms/${route.id}/${route.tab}`
     case 'images':
       return '#/images'
+    case 'clock':
+      return withQuery('#/clock', { filter: route.filter })
     case 'activity':
       return '#/activity'
   }

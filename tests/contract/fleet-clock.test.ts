@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/ipc/base/clock.ts'
@@ -9,8 +9,8 @@ import { silentLog } from '../../src/ipc/base/log.ts'
 import { POLICY_NOT_REACHED } from '../../src/ipc/clock-words.ts'
 import { fromConnectError } from '../../src/ipc/fault-wire.ts'
 import type { Fault } from '../../src/ipc/faults.ts'
-import type { GuestClockSchema } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
-import type { ReportSchema } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { type GuestClock, GuestClockSchema } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
+import type { Report, ReportSchema } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { runCli } from '../../src/main/cli/cli.ts'
 import { type ControlPlane, createControlPlane } from '../../src/main/control/control-plane.ts'
 import { controlPaths } from '../../src/main/control/node-ports.ts'
@@ -63,10 +63,14 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-type Guest = MessageInitShape<typeof GuestClockSchema>
+type Guest = Exclude<MessageInitShape<typeof GuestClockSchema>, GuestClock>
 
 /** One report of that host, made now by its own clock. */
-function report(clock: Guest | undefined, change: MessageInitShape<typeof ReportSchema> = {}, power = 'running') {
+function report(
+  clock: Guest | GuestClock | undefined,
+  change: Exclude<MessageInitShape<typeof ReportSchema>, Report> = {},
+  power = 'running',
+) {
   const there = Date.now() + AHEAD_MS
   agent.report({
     builtAt: timestampFromMs(there),
@@ -76,10 +80,12 @@ function report(clock: Guest | undefined, change: MessageInitShape<typeof Report
   })
 }
 
-const behind = (ms: number): Guest => ({
-  ...{ source: 'guest_agent', offsetUs: BigInt(-ms * 1000), uncertaintyUs: 500n },
-  measuredAt: timestampFromMs(Date.now() + AHEAD_MS),
-})
+const behind = (ms: number, change: Guest = {}): GuestClock =>
+  create(GuestClockSchema, {
+    ...{ source: 'guest_agent', offsetUs: BigInt(-ms * 1000), uncertaintyUs: 500n },
+    measuredAt: timestampFromMs(Date.now() + AHEAD_MS),
+    ...change,
+  })
 
 async function eitri(...argv: string[]) {
   const io = new FakeTerminal()
@@ -99,7 +105,7 @@ const faultOf = (call: Promise<unknown>): Promise<Fault> =>
   )
 
 /** Until the host was compared with this computer: a report came after a round trip was known. */
-async function compared(clock?: Guest) {
+async function compared(clock?: GuestClock) {
   await expect
     .poll(async () => {
       report(clock)
@@ -144,7 +150,7 @@ describe('clocks over the fleet API', () => {
       asked.push(request.vmId)
       const at = timestampFromMs(Date.now() + AHEAD_MS)
       const lastAct = { cause: 'asked', means: 'set_time', result: 'done', offsetBeforeUs: -41_200_000n, at }
-      return { clock: { ...behind(0), offsetUs: 900n, lastAct } }
+      return { clock: behind(0, { offsetUs: 900n, lastAct }) }
     }
     const { clock } = await client.clock.setGuestClock({ vm: 'db' })
     expect(asked).toEqual([vmId])
@@ -157,8 +163,8 @@ describe('clocks over the fleet API', () => {
 
   it('says why a clock was not set', async () => {
     const set = () => faultOf(client.clock.setGuestClock({ vm: 'db' }))
-    const failed = (lastAct: Guest['lastAct']) => {
-      agent.setClock = async () => ({ clock: { source: '', ...(lastAct ? { lastAct } : {}) } })
+    const failed = (lastAct: NonNullable<Guest['lastAct']>) => {
+      agent.setClock = async () => ({ clock: { source: '', lastAct } })
     }
     expect(await set()).toMatchObject({ code: 'agent/version-skew', params: { host: 'rack' } })
     failed({ cause: 'asked', means: 'set_time', result: 'failed', detail: 'the guest agent is silent.' })
@@ -242,11 +248,10 @@ describe('clocks on the command line', () => {
     report(behind(41_200))
     await expect.poll(async () => (await client.vms.getVm({ vm: 'db' })).vm?.power).toBe('running')
     agent.setClock = async () => ({
-      clock: {
-        ...behind(0),
+      clock: behind(0, {
         offsetUs: 2000n,
         lastAct: { cause: 'asked', means: 'chrony_burst', result: 'done', offsetBeforeUs: -41_200_000n },
-      },
+      }),
     })
     expect((await eitri('clock', 'set', 'db')).out).toMatch(
       /^db: In step \(±2 ms\), stepped by chrony \(asked for by a person, was 41\.2 s behind\)\.\n$/,

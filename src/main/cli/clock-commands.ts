@@ -1,12 +1,12 @@
 import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { clockHeadline } from '../../ipc/clock-headline.ts'
-import { clockText, guestClockState, hostClockState } from '../../ipc/clock-words.ts'
+import { clockText, guestClockState, hostClockState, sourceWords } from '../../ipc/clock-words.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { GuestClockSchema, HostClockSchema } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { hostSource, hostSync, lastAct, moment, offsetCell } from './clock-words.ts'
+import { hostSync, lastAct, moment, offsetCell } from './clock-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
 import { table } from './table.ts'
@@ -74,7 +74,7 @@ function hostRow({ name, clock, link, stale }: Host): string[] {
     '',
     state.word,
     offsetCell(clock.offsetUs),
-    hostSource(clock),
+    sourceWords(clock),
     hostSync(clock),
     '',
     known(measured, old),

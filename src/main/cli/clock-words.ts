@@ -1,5 +1,13 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { actWords, clockText, guestClockState, hostClockState, offsetFrom, offsetWords } from '../../ipc/clock-words.ts'
+import {
+  actWords,
+  apartWords,
+  clockText,
+  guestClockState,
+  hostClockState,
+  offsetWords,
+  sourceWords,
+} from '../../ipc/clock-words.ts'
 import type { GuestClock, HostClock } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -10,30 +18,15 @@ const SYNC: Record<string, string> = { synchronised: 'synchronised', not_synchro
 /** How a host's clock is kept, for a sheet; empty = it did not say. */
 export function hostClockLine({ clock }: Host): string {
   if (!clock) return ''
-  return [clockText(hostClockState(clock)), hostSource(clock), apart(clock), clock.detail].filter(Boolean).join(', ')
-}
-
-/** `chrony from 10.0.0.1, stratum 2`. */
-export function hostSource({ daemon, source, stratum }: HostClock): string {
-  const from = [daemon, source].filter(Boolean).join(' from ')
-  return [from, stratum === undefined ? '' : `stratum ${stratum}`].filter(Boolean).join(', ')
+  return [clockText(hostClockState(clock)), sourceWords(clock), apartWords(clock), clock.detail]
+    .filter(Boolean)
+    .join(', ')
 }
 
 /** How it is kept, and how far it is from this computer where that is worth a word. */
 export function hostSync(clock: HostClock): string {
   const since = clock.state && clock.since ? ` since ${moment(clock.since)}` : ''
-  return [`${SYNC[clock.state] ?? ''}${since}`, apart(clock)].filter(Boolean).join(', ')
-}
-
-const BLAME: Record<string, string> = {
-  host: 'this host is wrong',
-  app: 'this computer is wrong',
-  unknown: 'which of the two is wrong is not known',
-}
-
-function apart({ wrong, appOffsetUs }: HostClock): string {
-  const blame = BLAME[wrong]
-  return blame && appOffsetUs !== undefined ? `${offsetFrom(appOffsetUs, 'this computer')}: ${blame}` : ''
+  return [`${SYNC[clock.state] ?? ''}${since}`, apartWords(clock)].filter(Boolean).join(', ')
 }
 
 export const offsetCell = (us: bigint | undefined): string => (us === undefined ? '' : offsetWords(us))

@@ -3,6 +3,7 @@ import type { FaultData } from '../../ipc/faults.ts'
 import type {
   FleetDelta,
   FleetState,
+  VmClockChange,
   VmMetricsChange,
   WatchFleetResponse,
 } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -64,7 +65,7 @@ function wholeState(state: FleetState) {
 function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
   return {
     hosts: merge(known.hosts, delta.hosts, delta.removedHostIds),
-    vms: measured(merge(known.vms, delta.vms, delta.removedVmIds), delta.vmMetrics),
+    vms: clocked(measured(merge(known.vms, delta.vms, delta.removedVmIds), delta.vmMetrics), delta.vmClocks),
     images: merge(known.images, delta.images, delta.removedImageIds),
     tasks: merge(known.tasks, delta.tasks, delta.removedTaskIds),
   }
@@ -88,6 +89,18 @@ function measured(vms: ById<Vm>, changes: readonly VmMetricsChange[]): ById<Vm> 
     if (!vm) continue
     const { metrics: _, ...rest } = vm
     next.set(vmId, metrics ? { ...rest, metrics } : rest)
+  }
+  return next
+}
+
+function clocked(vms: ById<Vm>, changes: readonly VmClockChange[]): ById<Vm> {
+  if (changes.length === 0) return vms
+  const next = new Map(vms)
+  for (const { vmId, clock } of changes) {
+    const vm = next.get(vmId)
+    if (!vm) continue
+    const { clock: _, ...rest } = vm
+    next.set(vmId, clock ? { ...rest, clock } : rest)
   }
   return next
 }

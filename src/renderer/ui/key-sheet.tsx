@@ -7,7 +7,8 @@ const KEYS: [string, [string, string][]][] = [
     'Anywhere',
     [
       ['Ctrl K  ⌘ K', 'Search and act'],
-      ['g h · g v · g i · g a', 'Hosts, VMs, Images, Activity'],
+      ['g h · g v · g i', 'Hosts, VMs, Images'],
+      ['g k · g a', 'Clock, Activity'],
       ['n', 'Create VM'],
       ['/', 'Filter'],
       ['F6 · Shift F6', 'Next, previous part of the window'],
@@ -28,6 +29,7 @@ const KEYS: [string, [string, string][]][] = [
     [
       ['c', 'Console'],
       ['Alt 1 · Alt 2', 'Overview, Console'],
+      ['Alt 3 · Alt 4', 'cloud-init, Clock'],
     ],
   ],
   [

@@ -86,6 +86,7 @@ function actions(onKeys: () => void): Act[] {
     to('VMs', 'g v', { page: 'vms', filter: '' }),
     to('Hosts', 'g h', { page: 'hosts', filter: '' }),
     to('Images', 'g i', { page: 'images' }),
+    to('Clock', 'g k', { page: 'clock', filter: '' }),
     to('Activity', 'g a', { page: 'activity' }),
     to('Add a host over SSH', '', { page: 'add-host', taskId: '' }),
     to('VMs that need a person', '', { page: 'vms', filter: 'state:decision' }),

@@ -1,4 +1,4 @@
-import { Activity, Command, Disc3, Monitor, Moon, Server, Sun } from 'lucide-react'
+import { Activity, Clock, Command, Disc3, Monitor, Moon, Server, Sun } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
 import { TaskStrip } from '../features/tasks/task-strip.tsx'
@@ -21,6 +21,7 @@ const AREA: Record<Route['page'], string> = {
   'create-vm': 'vms',
   vm: 'vms',
   images: 'images',
+  clock: 'clock',
   activity: 'activity',
 }
 
@@ -35,6 +36,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     'g h': () => go({ page: 'hosts', filter: '' }),
     'g v': () => go({ page: 'vms', filter: '' }),
     'g i': () => go({ page: 'images' }),
+    'g k': () => go({ page: 'clock', filter: '' }),
     'g a': () => go({ page: 'activity' }),
     n: () => go({ page: 'create-vm', host: '' }),
     '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
@@ -119,6 +121,13 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
         keys="g i"
         here={area === 'images'}
         href={hrefOf({ page: 'images' })}
+      />
+      <RailLink
+        icon={Clock}
+        label="Clock"
+        keys="g k"
+        here={area === 'clock'}
+        href={hrefOf({ page: 'clock', filter: '' })}
       />
       <RailLink
         icon={Activity}

@@ -1,13 +1,16 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampNow } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
+import { POLICY_NOT_REACHED } from '../../../src/ipc/clock-words.ts'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
 import { Fault } from '../../../src/ipc/faults.ts'
 import { type AuditEntry, AuditService } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { ClockService } from '../../../src/ipc/gen/eitri/fleet/v1/clock_pb.js'
 import {
   FleetDeltaSchema,
   FleetService,
   type FleetState,
+  type VmClockChangeSchema,
   type VmMetricsChangeSchema,
   type WatchFleetResponse,
   WatchFleetResponseSchema,
@@ -16,7 +19,7 @@ import { HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { anUnreportedVm, aTask } from './rows.ts'
+import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
 
 export interface Delta {
   vms?: Vm[]
@@ -25,6 +28,7 @@ export interface Delta {
   images?: FleetState['images']
   removedVmIds?: string[]
   vmMetrics?: MessageInitShape<typeof VmMetricsChangeSchema>[]
+  vmClocks?: MessageInitShape<typeof VmClockChangeSchema>[]
 }
 
 /** Every call the page made, for a test to look at. */
@@ -172,6 +176,10 @@ export class FakeFleet {
       adoptVm: seen('adoptVm', ({ vm, newName }) =>
         change(vm, (v) => Object.assign(v, { unowned: false, ...(newName ? { name: newName } : {}) })),
       ),
+      updateVm: seen('updateVm', ({ vm, clockPolicy }) => ({
+        ...change(vm, (v) => Object.assign(v, clockPolicy ? { clockPolicy } : {})),
+        notReached: POLICY_NOT_REACHED,
+      })),
       purgeVm: seen('purgeVm', ({ vm }) => {
         this.tell({ removedVmIds: [this.vm(vm).id] })
         return {}
@@ -193,6 +201,22 @@ export class FakeFleet {
         delete task.question
         this.tell({ tasks: [task] })
         return { task }
+      }),
+    })
+    router.service(ClockService, {
+      setGuestClock: seen('setGuestClock', ({ vm: ref }) => {
+        const vm = this.vm(ref)
+        if (!vm.clock?.source)
+          throw new Fault('clock/not-set', 'transient', { vm: vm.name, detail: 'no guest agent answers' })
+        const before = vm.clock.offsetUs
+        vm.clock = aGuestClock(1, Date.now(), {
+          lastAct: {
+            ...{ cause: 'asked', means: 'set_time', result: 'done', offsetAfterUs: 1000n, at: timestampNow() },
+            ...(before === undefined ? {} : { offsetBeforeUs: before }),
+          },
+        })
+        this.tell({ vmClocks: [{ vmId: vm.id, clock: vm.clock }] })
+        return { clock: vm.clock }
       }),
     })
     router.service(AuditService, { listAudit: () => ({ entries: this.audit }) })

@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { GuestClockSchema, HostClockSchema } from '../../../src/ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { HostSchema } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageSchema } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
 import { TaskSchema } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
@@ -48,6 +49,24 @@ export function anUnreportedVm(changes: MessageInitShape<typeof VmSchema> = {}) 
   delete vm.phase
   return vm
 }
+
+/** A guest's clock measured just now, that far from its host. */
+export const aGuestClock = (offsetMs: number, now: number, changes: MessageInitShape<typeof GuestClockSchema> = {}) =>
+  create(GuestClockSchema, {
+    source: 'guest_agent',
+    offsetUs: BigInt(Math.round(offsetMs * 1000)),
+    uncertaintyUs: 400n,
+    measuredAt: at(now - 6000),
+    ...(changes as object),
+  })
+
+/** A clock that chrony keeps. */
+export const aHostClock = (now: number, changes: MessageInitShape<typeof HostClockSchema> = {}) =>
+  create(HostClockSchema, {
+    ...{ state: 'synchronised', offsetUs: 180n, stratum: 3, source: '10.0.0.1', daemon: 'chrony' },
+    ...{ since: at(now - 86_400_000), measuredAt: at(now - 9000), appOffsetUs: 2100n, appUncertaintyUs: 6000n },
+    ...(changes as object),
+  })
 
 /** A connected SSH host. */
 export function aHost(changes: MessageInitShape<typeof HostSchema> = {}) {

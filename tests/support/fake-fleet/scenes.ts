@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { type FleetState, FleetStateSchema } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import { aHost, anImage, anUnreportedVm, at, aVm } from './rows.ts'
+import { GuestStateSchema } from '../../../src/ipc/gen/eitri/fleet/v1/guest_pb.js'
+import { aGuestClock, aHost, aHostClock, anImage, anUnreportedVm, at, aVm } from './rows.ts'
 
 const MIN = 60_000
 const HOUR = 60 * MIN
@@ -282,5 +283,53 @@ export function sharedScene(now: number): FleetState {
       detail: 'retry ended by itself (the guest powered off); next try in 9 s.',
     }),
   )
+  return fleet
+}
+
+/** The busy fleet with every state word of clocks, and guests with something to say of their first boot. */
+export function clockScene(now: number): FleetState {
+  const fleet = busyScene(now)
+  const [rack, local, edge] = fleet.hosts
+  if (rack) rack.clock = aHostClock(now)
+  if (local)
+    local.clock = aHostClock(now, { state: 'not_synchronised', source: '', detail: 'No source was reachable.' })
+  if (edge) edge.clock = aHostClock(now - 7 * MIN, { stale: true })
+  const guest = (name: string, change: Partial<FleetState['vms'][number]>) =>
+    Object.assign(fleet.vms.find((vm) => vm.name === name) ?? {}, { clockPolicy: 'auto', ...change })
+  const ok = { guestAgent: 'answering', guestAgentVersion: '7.2.22', cloudInit: 'done', fleetPayload: 'applied' }
+  const asOf = at(now - 4000)
+  guest('web-12', { clock: aGuestClock(0.3, now), guest: create(GuestStateSchema, { ...ok, asOf }) })
+  guest('web-13', {
+    clock: aGuestClock(-320, now),
+    guest: create(GuestStateSchema, {
+      ...{ ...ok, asOf, cloudInit: 'error', fleetPayload: 'not_applied' },
+      fleetPayloadDetail: 'user-data switches vendor data off',
+      modules: [
+        { name: 'runcmd', stage: 'modules-final', result: 'failed', detail: 'exit code 127' },
+        { name: 'package-update-upgrade-install', stage: 'modules-final', result: 'failed' },
+        { name: 'ssh', stage: 'init', result: 'warned', detail: 'unsupported host key type: dsa' },
+      ],
+    }),
+  })
+  guest('db-3', {
+    clock: aGuestClock(-41_200, now, {
+      lastAct: {
+        ...{ cause: 'resume', means: 'set_time', result: 'failed', detail: 'the guest refused to set its time' },
+        ...{ offsetBeforeUs: -41_200_000n, at: at(now - 151_000) },
+      },
+    }),
+    guest: create(GuestStateSchema, { ...ok, asOf, cloudInit: 'running' }),
+  })
+  guest('cache-1', { clockPolicy: 'windows-domain', clock: aGuestClock(12, now) })
+  guest('sensor-hub', { clock: aGuestClock(3, now - 7 * MIN) })
+  guest('play', { guest: create(GuestStateSchema, { guestAgent: 'silent', asOf }) })
+  return fleet
+}
+
+/** The clock fleet whose hosts agree against this computer. */
+export function wrongAppScene(now: number): FleetState {
+  const fleet = clockScene(now)
+  for (const host of fleet.hosts.slice(0, 2))
+    host.clock = aHostClock(now, { wrong: 'app', appOffsetUs: -41_000_000n, appUncertaintyUs: 6000n })
   return fleet
 }

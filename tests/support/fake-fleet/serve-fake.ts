@@ -6,7 +6,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node'
 import type { FakeConsole } from './fake-console.ts'
 import type { FakeFleet } from './fake-fleet.ts'
 
-const RENDERER = new URL('../../../dist/renderer/', import.meta.url).pathname
+const RENDERER = process.env['RENDERER_DIR'] ?? new URL('../../../dist/renderer/', import.meta.url).pathname
 const TYPES: Record<string, string> = {
   '.html': 'text/html',
   '.js': 'text/javascript',

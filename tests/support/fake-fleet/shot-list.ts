@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FakeConsole } from './fake-console.ts'
 import type { FakeFleet } from './fake-fleet.ts'
-import { busyScene, emptyScene, sharedScene } from './scenes.ts'
+import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
 import { ask, NEW_KEY, OLD_KEY, onboarding, openConsole, showTask, vmPage } from './shot-acts.ts'
 
@@ -360,6 +360,50 @@ export const SHOTS: Shot[] = [
     act: async (page) => {
       await page.getByRole('heading', { name: 'VMs' }).waitFor()
       await page.keyboard.press('?')
+    },
+  },
+  { name: '80-clock', path: '/clock', scene: clockScene },
+  { name: '81-clock-dark', path: '/clock', scene: clockScene, dark: true, size: { width: 1680, height: 900 } },
+  { name: '82-clock-app-wrong', path: '/clock', scene: wrongAppScene },
+  { name: '83-clock-empty', path: '/clock', scene: emptyScene },
+  {
+    name: '84-clock-narrow',
+    path: '/clock',
+    scene: clockScene,
+    size: { width: 640, height: 800 },
+    act: (page) => page.getByText('What breaks at which offset').click(),
+  },
+  { name: '85-vm-clock', path: '/vms', scene: clockScene, act: vmPage('db-3', '/clock') },
+  { name: '86-vm-clock-dark', path: '/vms', scene: clockScene, dark: true, act: vmPage('db-3', '/clock') },
+  { name: '87-vm-clock-unreported', path: '/vms', scene: clockScene, act: vmPage('play', '/clock') },
+  { name: '88-vm-cloud-init', path: '/vms', scene: clockScene, act: vmPage('web-13', '/cloud-init') },
+  { name: '89-vm-cloud-init-dark', path: '/vms', scene: clockScene, dark: true, act: vmPage('db-3', '/cloud-init') },
+  { name: '90-vm-guest-trouble', path: '/vms', scene: clockScene, act: vmPage('web-13') },
+  {
+    name: '91-host-clock',
+    path: '/hosts',
+    scene: wrongAppScene,
+    act: async (page) => {
+      await page.getByRole('link', { name: 'this-computer' }).first().click()
+    },
+  },
+  {
+    name: '92-clock-set',
+    path: '/clock',
+    scene: clockScene,
+    act: async (page) => {
+      await page.getByRole('status').getByRole('button', { name: 'Re-sync' }).click()
+      await page.getByText('Clock of db-3').waitFor()
+    },
+  },
+  {
+    name: '93-create-policy',
+    path: '/vms/new',
+    scene: busyScene,
+    act: async (page) => {
+      await page.getByText('Advanced').click()
+      await page.getByLabel('Who keeps its clock').selectOption('host-only')
+      await page.getByText('taken away').scrollIntoViewIfNeeded()
     },
   },
 ]

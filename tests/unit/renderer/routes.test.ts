@@ -13,7 +13,10 @@ const ROUTES: Route[] = [
   { page: 'create-vm', host: '' },
   { page: 'vm', id: 'ab12', tab: 'overview' },
   { page: 'vm', id: 'ab12', tab: 'console' },
+  { page: 'vm', id: 'ab12', tab: 'cloud-init' },
+  { page: 'vm', id: 'ab12', tab: 'clock' },
   { page: 'images' },
+  { page: 'clock', filter: 'state:jumped' },
   { page: 'activity' },
 ]
 

@@ -11,6 +11,7 @@ import { EmptyState } from '../../ui/empty-state.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts, Page } from '../../ui/page.tsx'
 import { Meter } from '../../ui/progress.tsx'
+import { HostClockLine } from '../clock/host-clock-line.tsx'
 import { VmState } from '../vms/vms-table.tsx'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
@@ -164,6 +165,7 @@ function Machine({ host }: { host: Host }) {
           ['Processor', host.cpuModel || 'not told yet'],
           ['Hypervisor', host.vmmVersion || host.backend || 'not told yet'],
           ['Acceleration', acceleration || 'not told yet'],
+          ['Clock', <HostClockLine key="clock" host={host} />],
           ['Uplink address', host.uplinkAddress || 'not reported'],
           ['Guest network', host.guestCidr ? `user mode, ${host.guestCidr} set aside` : 'user mode'],
           ...(host.missing.length > 0 ? ([['Lacks', host.missing.join(', ')]] satisfies [string, string][]) : []),

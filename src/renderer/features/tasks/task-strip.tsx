@@ -6,6 +6,7 @@ import { plural } from '../../lib/format.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useFleetShallow } from '../../state/use-fleet.ts'
 import { IconButton } from '../../ui/button.tsx'
+import { ClockStrip } from '../clock/clock-headline.tsx'
 import { vmProgress, vmState } from '../vms/view-model.ts'
 import { FeedState } from './feed-state.tsx'
 import { isOpen, taskFault, taskLine, taskTitle } from './view-model.ts'
@@ -60,7 +61,8 @@ export function TaskStrip() {
       <span className="sr-only" role="status">
         {entries.length === 0 ? '' : `${plural(entries.length, 'task')} running`}
       </span>
-      <div className="ml-auto shrink-0">
+      <div className="ml-auto flex shrink-0 items-center gap-4">
+        <ClockStrip />
         <FeedState />
       </div>
     </section>

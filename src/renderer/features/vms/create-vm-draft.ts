@@ -1,3 +1,4 @@
+import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { DEFAULT_SIZE, type Problem, problemsOf } from '../../../ipc/rules.ts'
 import { checkCloudInit } from './cloud-init-check.ts'
@@ -15,6 +16,7 @@ export interface CreateVmDraft {
   sshKeys: string
   cloudInit: string
   autostart: boolean
+  clockPolicy: ClockPolicy
 }
 
 export interface Sizes {
@@ -59,6 +61,7 @@ export function checkedShape(draft: CreateVmDraft, image: Image | undefined) {
     power: 'running',
     labels: {},
     vmId: '',
+    clockPolicy: draft.clockPolicy,
   }
 }
 
@@ -96,6 +99,7 @@ export function createVmCli(draft: CreateVmDraft, names: { host: string; image: 
   if (keysOf(draft.sshKeys).length > 0) words.push('--ssh-key', `${draft.name || 'NAME'}.pub`)
   if (draft.cloudInit !== '') words.push('--cloud-init', `${draft.name || 'NAME'}.yaml`)
   if (draft.autostart) words.push('--autostart')
+  if (draft.clockPolicy !== 'auto') words.push('--clock-policy', draft.clockPolicy)
   return words.map(quote).join(' ')
 }
 

@@ -1,3 +1,5 @@
+import { CLOCK_POLICIES, clockPolicyOf } from '../../../ipc/clock-policy.ts'
+import { policyWords } from '../../../ipc/clock-words.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { formatMemory } from '../../lib/format.ts'
@@ -127,6 +129,23 @@ export function CreateVmFields({ draft, set, problem, hosts, images, image, size
           onChange={(e) => set({ autostart: e.target.checked })}
         />
       </div>
+      <details className="sm:col-span-6">
+        <summary className="cursor-pointer py-1 text-dim">Advanced</summary>
+        <div className="pt-2 sm:w-1/2">
+          <SelectField
+            label="Who keeps its clock"
+            value={draft.clockPolicy}
+            hint={policyWords(draft.clockPolicy)}
+            onChange={(e) => set({ clockPolicy: clockPolicyOf(e.target.value) })}
+          >
+            {CLOCK_POLICIES.map((policy) => (
+              <option key={policy} value={policy}>
+                {policy}
+              </option>
+            ))}
+          </SelectField>
+        </div>
+      </details>
     </>
   )
 }

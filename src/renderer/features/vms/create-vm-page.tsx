@@ -38,6 +38,7 @@ export function CreateVmPage({ host }: { host: string }) {
     sshKeys: localStorage.getItem(KEY_MEMORY) ?? '',
     cloudInit: '',
     autostart: true,
+    clockPolicy: 'auto',
   }))
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)

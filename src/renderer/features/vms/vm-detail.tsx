@@ -8,9 +8,11 @@ import { CopyButton } from '../../ui/copy-text.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { useKeys } from '../../ui/keys.ts'
 import { Page } from '../../ui/page.tsx'
+import { GuestClockPart } from '../clock/guest-clock.tsx'
 import { ConsoleView } from '../consoles/console-view.tsx'
 import { startVm, stopVm } from './actions.ts'
 import { vmActions } from './view-model.ts'
+import { CloudInitPart } from './vm-cloud-init.tsx'
 import { VmMenu } from './vm-menu.tsx'
 import { CreationProgress, VmOverview } from './vm-overview.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
@@ -20,7 +22,13 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
   const vm = useVm(id)
   const show = (next: VmTab) => go({ page: 'vm', id, tab: next })
   const console = () => vm && vmActions(vm).console && show('console')
-  useKeys({ c: console, 'alt+1': () => show('overview'), 'alt+2': console })
+  useKeys({
+    c: console,
+    'alt+1': () => show('overview'),
+    'alt+2': console,
+    'alt+3': () => show('cloud-init'),
+    'alt+4': () => show('clock'),
+  })
   if (!vm)
     return (
       <EmptyState icon={Monitor} title="This VM is not in your fleet">
@@ -31,7 +39,7 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
       </EmptyState>
     )
   const can = vmActions(vm)
-  const here = can.console ? tab : 'overview'
+  const here = tab === 'console' && !can.console ? 'overview' : tab
   return (
     <Page title={<Title vm={vm} />} actions={<Actions vm={vm} />}>
       <nav aria-label={`Parts of ${vm.name}`} className="flex h-9 shrink-0 gap-1 border-line border-b px-4">
@@ -43,10 +51,18 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
             Console
           </PartLink>
         )}
+        <PartLink id={id} tab="cloud-init" here={here === 'cloud-init'}>
+          cloud-init
+        </PartLink>
+        <PartLink id={id} tab="clock" here={here === 'clock'}>
+          Clock
+        </PartLink>
       </nav>
-      {here === 'overview' ? (
+      {here !== 'console' ? (
         <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
-          <VmOverview vm={vm} />
+          {here === 'overview' && <VmOverview vm={vm} />}
+          {here === 'cloud-init' && <CloudInitPart vm={vm} />}
+          {here === 'clock' && <GuestClockPart vm={vm} />}
         </div>
       ) : (
         <>

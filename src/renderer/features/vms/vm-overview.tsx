@@ -10,10 +10,13 @@ import { CopyButton } from '../../ui/copy-text.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
+import { StateWord } from '../../ui/state-word.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
+import { guestClockView, hasClock } from '../clock/view-model.ts'
 import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
 import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmState, vmTrouble } from './view-model.ts'
+import { GuestTrouble } from './vm-cloud-init.tsx'
 import { useRows } from './vm-use.tsx'
 
 export function VmOverview({ vm }: { vm: Vm }) {
@@ -24,6 +27,7 @@ export function VmOverview({ vm }: { vm: Vm }) {
       {vm.hostUnknown && <Unknown vm={vm} />}
       {vm.unowned && <Unowned vm={vm} />}
       {trouble && <FaultNotice {...trouble} tone={vmState(vm, Date.now()).tone === 'bad' ? 'bad' : 'warn'} />}
+      <GuestTrouble vm={vm} />
       {vm.lifecycle === 'creating' && (
         <Card title="Being created">
           <CreationProgress vm={vm} />
@@ -135,6 +139,20 @@ function Resources({ vm }: { vm: Vm }) {
           ...useRows(vm),
           ['Image', <ImageName key="image" vm={vm} />],
           ['Acceleration', vm.acceleration || (vm.power === 'running' ? 'not told yet' : '–')],
+          [
+            'Clock',
+            hasClock(vm) ? (
+              <a
+                key="clock"
+                href={hrefOf({ page: 'vm', id: vm.id, tab: 'clock' })}
+                className="inline-flex hover:underline"
+              >
+                <StateWord state={guestClockView(vm)} />
+              </a>
+            ) : (
+              '–'
+            ),
+          ],
           ['Starts with its host', vm.autostart ? 'yes' : 'no'],
           ...(labels.length > 0
             ? ([['Labels', labels.map(([k, v]) => (v ? `${k}=${v}` : k)).join(', ')]] satisfies [string, ReactNode][])

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
+import { GuestClockSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/clock_pb.js'
 import {
   FleetDeltaSchema,
   FleetStateSchema,
@@ -68,6 +69,17 @@ describe('the fleet store', () => {
     expect(measured.vms.get('b')).toBe(before.vms.get('b'))
     expect(measured.vms.has('x')).toBe(false)
     const gone = next(applyFleetMessage(measured, delta(9n, { vmMetrics: [{ vmId: 'a' }] })))
+    expect(gone.vms.get('a')).toEqual(before.vms.get('a'))
+  })
+
+  it('takes the clock of a VM without its row, and forgets it when there is none', () => {
+    const before = told()
+    const clock = create(GuestClockSchema, { source: 'guest_agent', offsetUs: -5n })
+    const timed = next(applyFleetMessage(before, delta(8n, { vmClocks: [{ vmId: 'a', clock }, { vmId: 'x' }] })))
+    expect(timed.vms.get('a')).toEqual({ ...before.vms.get('a'), clock })
+    expect(timed.vms.get('b')).toBe(before.vms.get('b'))
+    expect(timed.vms.has('x')).toBe(false)
+    const gone = next(applyFleetMessage(timed, delta(9n, { vmClocks: [{ vmId: 'a' }] })))
     expect(gone.vms.get('a')).toEqual(before.vms.get('a'))
   })
 

@@ -19,12 +19,21 @@ const aDraft = (changes: Partial<CreateVmDraft> = {}): CreateVmDraft => ({
   sshKeys: '',
   cloudInit: '',
   autostart: false,
+  clockPolicy: 'auto',
   ...changes,
 })
 const problems = (changes: Partial<CreateVmDraft>) =>
   createVmProblems(aDraft(changes), anImage(), new Set(['taken'])).map((p) => `${p.field}: ${p.problem}`)
 
 describe('the create form', () => {
+  it('asks for a clock policy only where one was chosen', () => {
+    expect(checkedShape(aDraft({ clockPolicy: 'host-only' }), anImage())).toMatchObject({ clockPolicy: 'host-only' })
+    expect(createVmCli(aDraft({ clockPolicy: 'host-only' }), { host: '', image: '' })).toMatch(
+      / --clock-policy host-only$/,
+    )
+    expect(createVmCli(aDraft(), { host: '', image: '' })).not.toContain('clock')
+  })
+
   it('takes sizes left empty from the image', () => {
     expect(checkedShape(aDraft(), anImage())).toMatchObject({ vcpus: 1, memMb: 96, diskGb: 1 })
   })

@@ -1,0 +1,103 @@
+import { Clock as ClockIcon } from 'lucide-react'
+import { useCallback, useMemo } from 'react'
+import { matchesFilter, parseFilter } from '../../lib/filter.ts'
+import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { useNow } from '../../state/now.ts'
+import { useHosts, useVm, useVms } from '../../state/use-fleet.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { EmptyState } from '../../ui/empty-state.tsx'
+import { FilterBox, Page, PageTitle } from '../../ui/page.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { setGuestClock } from './actions.ts'
+import { HeadlineNote, useClockHeadline } from './clock-headline.tsx'
+import { ClockLimits } from './clock-limits.tsx'
+import { clockColumns } from './clock-table.tsx'
+import { ResyncButton } from './resync-button.tsx'
+import {
+  CLOCK_FILTER_FIELDS,
+  type ClockRow,
+  clockFilterRecord,
+  guestRow,
+  hasClock,
+  hostRow,
+  whyNotSettable,
+} from './view-model.ts'
+
+export function ClockPage({ filter }: { filter: string }) {
+  const hosts = useHosts()
+  const vms = useVms()
+  // Times of day in the rows only change with the data; a minute is fine enough for the day they are on.
+  const minute = Math.floor(useNow() / 60_000) * 60_000
+  const rows = useMemo(
+    () => [...hosts.map((host) => hostRow(host, minute)), ...vms.filter(hasClock).map((vm) => guestRow(vm, minute))],
+    [hosts, vms, minute],
+  )
+  const shown = useMemo(() => {
+    const terms = parseFilter(filter, CLOCK_FILTER_FIELDS)
+    return terms.length === 0 ? rows : rows.filter((row) => matchesFilter(clockFilterRecord(row), terms))
+  }, [rows, filter])
+  const setFilter = useCallback((text: string) => replaceRoute({ page: 'clock', filter: text }), [])
+  return (
+    <Page
+      title={
+        <PageTitle count={filter === '' ? `${rows.length}` : `${shown.length} of ${rows.length}`}>Clock</PageTitle>
+      }
+      filter={
+        rows.length > 0 && (
+          <FilterBox
+            value={filter}
+            onFilter={setFilter}
+            fields={CLOCK_FILTER_FIELDS}
+            example="state:jumped kind:guest"
+          />
+        )
+      }
+    >
+      {rows.length === 0 ? (
+        <EmptyState icon={ClockIcon} title="No clocks yet">
+          <p>Hosts and running guests are listed here with how far off their clocks are. Add a host first.</p>
+          <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
+            Go to hosts
+          </a>
+        </EmptyState>
+      ) : (
+        <>
+          <div className="border-line border-b px-5 py-3">
+            <Headline />
+          </div>
+          {shown.length === 0 ? (
+            <EmptyState icon={ClockIcon} title="No clock matches">
+              <Button onClick={() => setFilter('')}>Clear the filter</Button>
+            </EmptyState>
+          ) : (
+            <DataTable
+              label="Clocks"
+              rows={shown}
+              columns={clockColumns}
+              rowId={(row) => row.id}
+              onOpen={open}
+              dimmed={(row) => row.asOf !== ''}
+              initialSort={{ id: 'state', desc: false }}
+              minWidth={640}
+            />
+          )}
+          <details className="max-h-64 shrink-0 overflow-y-auto border-line border-t px-5 py-2 text-xs">
+            <summary className="cursor-pointer py-0.5 text-dim">What breaks at which offset</summary>
+            <div className="py-2">
+              <ClockLimits />
+            </div>
+          </details>
+        </>
+      )}
+    </Page>
+  )
+}
+
+const open = ({ kind, id }: ClockRow) => go(kind === 'host' ? { page: 'host', id } : { page: 'vm', id, tab: 'clock' })
+
+function Headline() {
+  const headline = useClockHeadline()
+  const vm = useVm(headline.guestId ?? '')
+  const action = vm && whyNotSettable(vm) === undefined && <ResyncButton run={() => setGuestClock(vm)} look="primary" />
+  return <HeadlineNote headline={headline} action={action} />
+}

@@ -1,0 +1,73 @@
+import { Monitor, Server } from 'lucide-react'
+import { hrefOf } from '../../routes.tsx'
+import { StateWord } from '../../ui/state-word.tsx'
+import type { TableColumn } from '../../ui/table.tsx'
+import { setGuestClock } from './actions.ts'
+import { ResyncButton } from './resync-button.tsx'
+import { type ClockRow, clockRank } from './view-model.ts'
+
+const known = (text: string) => (text ? <span title={text}>{text}</span> : <span className="text-faint">–</span>)
+
+function NameCell({ row }: { row: ClockRow }) {
+  const Icon = row.kind === 'host' ? Server : Monitor
+  const href =
+    row.kind === 'host' ? hrefOf({ page: 'host', id: row.id }) : hrefOf({ page: 'vm', id: row.id, tab: 'clock' })
+  return (
+    <span className="flex min-w-0 items-center gap-2">
+      <Icon size={14} aria-hidden className="shrink-0 text-faint" />
+      <span className="sr-only">{row.kind}</span>
+      <a href={href} className="truncate font-medium hover:underline">
+        {row.name}
+      </a>
+      {row.on && <span className="truncate text-faint text-xs">on {row.on}</span>}
+    </span>
+  )
+}
+
+function ActionCell({ row }: { row: ClockRow }) {
+  const { vm } = row
+  if (!vm) return null
+  return <ResyncButton run={() => setGuestClock(vm)} label={`Re-sync the clock of ${row.name}`} why={row.notSettable} />
+}
+
+export const clockColumns: TableColumn<ClockRow>[] = [
+  {
+    id: 'state',
+    header: 'Clock',
+    width: '290px',
+    sort: clockRank,
+    cell: (row) => (
+      <span className="flex min-w-0 items-baseline gap-2">
+        <StateWord state={row.state} />
+        {row.asOf && <span className="shrink-0 text-faint text-xs">as of {row.asOf}</span>}
+      </span>
+    ),
+  },
+  { id: 'name', header: 'Name', width: 'auto', sort: (row) => row.name, cell: (row) => <NameCell row={row} /> },
+  {
+    id: 'breaks',
+    header: 'Breaks',
+    width: '210px',
+    from: 'middle',
+    sort: (row) => row.breaks || undefined,
+    cell: (row) => known(row.breaks),
+  },
+  {
+    id: 'source',
+    header: 'Source',
+    width: '200px',
+    from: 'middle',
+    sort: (row) => row.source || undefined,
+    cell: (row) => known(row.source),
+  },
+  {
+    id: 'kept',
+    header: 'Kept by',
+    width: '200px',
+    from: 'wide',
+    sort: (row) => row.kept || undefined,
+    cell: (row) => known(row.kept),
+  },
+  { id: 'act', header: 'Last set', width: '260px', from: 'wide', cell: (row) => known(row.act) },
+  { id: 'actions', header: 'Actions', width: '120px', align: 'right', cell: (row) => <ActionCell row={row} /> },
+]

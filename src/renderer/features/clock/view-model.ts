@@ -1,0 +1,166 @@
+import { type ClockHeadline, clockHeadline } from '../../../ipc/clock-headline.ts'
+import {
+  actWords,
+  apartWords,
+  breaksAt,
+  type ClockState,
+  type ClockWord,
+  clockText,
+  guestClockState,
+  hostClockState,
+  offsetWords,
+  sourceWords,
+} from '../../../ipc/clock-words.ts'
+import type { GuestClock } from '../../../ipc/gen/eitri/fleet/v1/clock_pb.js'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import type { FilterRecord } from '../../lib/filter.ts'
+import { formatTime } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import type { StateView, Tone } from '../../ui/state-word.tsx'
+import { isCurrent } from '../hosts/view-model.ts'
+
+/** One clock of the page. Empty text = not known, which is never zero. */
+export interface ClockRow {
+  id: string
+  kind: 'host' | 'guest'
+  name: string
+  /** The host of a guest. */
+  on: string
+  state: StateView
+  offset: string
+  source: string
+  /** How a host is kept; what keeps a guest. */
+  kept: string
+  /** The worst that breaks at this offset. */
+  breaks: string
+  act: string
+  /** `14:02:11` of a measurement that is last known; empty = current, or never measured. */
+  asOf: string
+  /** Why a person cannot set it now; absent = they can. */
+  notSettable?: string
+  /** The VM, for a guest. */
+  vm?: Vm
+}
+
+const TONES: Record<ClockWord, Tone> = {
+  'In step': 'good',
+  Drifting: 'warn',
+  Jumped: 'bad',
+  'Not synchronised': 'warn',
+  'Not reported': 'unknown',
+}
+
+/** The word with its number, icon and colour; one that is last known has lost its colour. */
+function stateView(state: ClockState, isOld: boolean, detail: string): StateView {
+  const text = { word: clockText(state), ...(detail ? { detail } : {}) }
+  return { ...text, tone: isOld ? 'unknown' : TONES[state.word] }
+}
+
+/** A guest that runs, as far as its host last said; nothing else has a clock. */
+export const hasClock = (vm: Vm): boolean => vm.power === 'running' && vm.deletedAt === undefined
+
+/** Of a guest, whether what is known of its clock is now. */
+export const isClockOld = ({ hostUnknown, clock }: Vm): boolean => hostUnknown || (clock?.stale ?? false)
+
+export const guestClockView = (vm: Vm): StateView =>
+  stateView(guestClockState(vm.clock), isClockOld(vm), vm.clock?.detail ?? '')
+
+export const hostClockView = (host: Host): StateView =>
+  stateView(hostClockState(host.clock), !isCurrent(host) || (host.clock?.stale ?? false), host.clock?.detail ?? '')
+
+const timeOf = (ms: number | undefined, nowMs: number) =>
+  ms === undefined ? '' : formatTime(new Date(ms), new Date(nowMs))
+
+export function hostRow(host: Host, nowMs: number): ClockRow {
+  const { clock } = host
+  const state = hostClockState(clock)
+  const view = hostClockView(host)
+  return {
+    ...{ id: host.id, kind: 'host', name: host.name, on: '', state: view, act: '' },
+    offset: clock?.offsetUs === undefined ? '' : offsetWords(clock.offsetUs),
+    source: sourceWords(clock),
+    kept: apartWords(clock) || clock?.detail || '',
+    breaks: breaksAt(state.offMs).at(-1) ?? '',
+    asOf: view.tone === 'unknown' && clock ? timeOf(msOf(clock.measuredAt), nowMs) : '',
+  }
+}
+
+export function guestRow(vm: Vm, nowMs: number): ClockRow {
+  const { clock } = vm
+  const state = guestClockState(clock)
+  const notSettable = whyNotSettable(vm)
+  return {
+    ...{ id: vm.id, kind: 'guest', name: vm.name, on: vm.hostName, state: guestClockView(vm), vm },
+    offset: clock?.offsetUs === undefined ? '' : offsetWords(clock.offsetUs),
+    source: clock?.source.replace('_', ' ') ?? '',
+    kept: vm.clockPolicy,
+    breaks: breaksAt(state.offMs).at(-1) ?? '',
+    act: lastActWords(clock, nowMs),
+    asOf: isClockOld(vm) ? timeOf(msOf(clock?.measuredAt), nowMs) : '',
+    ...(notSettable ? { notSettable } : {}),
+  }
+}
+
+/** `13:59:40 set (after it was resumed, was 41.2 s behind, then 2 ms ahead)`; empty = there was no cause to. */
+export function lastActWords(clock: GuestClock | undefined, nowMs: number): string {
+  const act = clock?.lastAct
+  return act ? [timeOf(msOf(act.at), nowMs), actWords(act)].filter(Boolean).join(' ') : ''
+}
+
+const LEFT_ALONE: Record<string, string> = {
+  network: 'network time in the guest',
+  none: 'whatever is in the guest',
+  'windows-domain': 'its Windows domain',
+}
+
+/** Undefined = the host can be asked to set it. */
+export function whyNotSettable(vm: Vm): string | undefined {
+  if (vm.unowned) return 'It is not in this fleet.'
+  if (vm.hostUnknown) return `${vm.hostName} is not answering.`
+  if (!hasClock(vm)) return 'It does not run: it has no clock to set.'
+  const keeper = LEFT_ALONE[vm.clockPolicy]
+  return keeper ? `Its policy leaves its clock to ${keeper}.` : undefined
+}
+
+const ORDER: Record<Tone, number> = { bad: 0, warn: 1, unknown: 2, busy: 3, good: 4, quiet: 5, hold: 6 }
+
+/** Sort key: what is wrong first, hosts before their guests. */
+export const clockRank = ({ state, kind, name }: ClockRow): string =>
+  `${ORDER[state.tone]} ${kind === 'host' ? 0 : 1} ${name}`
+
+export const CLOCK_FILTER_FIELDS = ['state', 'name', 'host', 'source', 'kind'] as const
+
+export const clockFilterRecord = ({ state, name, on, source, kind, kept, act }: ClockRow): FilterRecord => ({
+  ...{ state: state.word, name, host: kind === 'host' ? name : on, source, kind },
+  more: `${kept} ${act}`,
+})
+
+const words = new WeakMap<Vm, ClockWord>()
+
+/** Rows of the store keep their identity while nothing of them changes: most words are known from the time before. */
+function wordOf(vm: Vm): ClockWord {
+  const known = words.get(vm)
+  if (known) return known
+  const { word } = guestClockState(vm.clock)
+  words.set(vm, word)
+  return word
+}
+
+/** The sentence above all clocks, from hosts that answer and what runs on them. */
+export function headlineOf(hosts: ReadonlyMap<string, Host>, vms: ReadonlyMap<string, Vm>): ClockHeadline {
+  const off: Vm[] = []
+  let inStep: Vm | undefined
+  for (const vm of vms.values()) {
+    if (!hasClock(vm) || isClockOld(vm)) continue
+    if (wordOf(vm) !== 'In step') off.push(vm)
+    else inStep ??= vm
+  }
+  return clockHeadline([...hosts.values()].filter(isCurrent), inStep ? [...off, inStep] : off)
+}
+
+/** A word for the strip below every page. */
+export function stripWord({ tone }: ClockHeadline): string {
+  if (tone === 'good') return 'Clocks in step'
+  return tone === 'unknown' ? 'No clock reported' : 'Clock off'
+}

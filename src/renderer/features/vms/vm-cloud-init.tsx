@@ -1,0 +1,122 @@
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { cloudInitVerdict, type GuestVerdict, payloadVerdict } from '../../../ipc/guest-words.ts'
+import { formatAgo } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import { hrefOf } from '../../routes.tsx'
+import { useNow } from '../../state/now.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { Card, Facts } from '../../ui/page.tsx'
+import { StateWord } from '../../ui/state-word.tsx'
+
+/** What the guest says of its own first boot: cloud-init module by module, and what the fleet owes it. */
+export function CloudInitPart({ vm }: { vm: Vm }) {
+  const now = useNow()
+  if (vm.power !== 'running')
+    return (
+      <Centred>
+        <p className="text-dim">It does not run. A guest is asked while it does.</p>
+      </Centred>
+    )
+  const { guest } = vm
+  const verdict = cloudInitVerdict(guest)
+  const payload = payloadVerdict(guest)
+  const asOf = msOf(guest?.asOf)
+  return (
+    <Centred>
+      <Card title="cloud-init">
+        <Verdict verdict={verdict} old={vm.hostUnknown} />
+        {verdict.tone === 'unknown' && (
+          <p className="mt-2 text-dim">
+            Its console shows what it does.{' '}
+            <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'console' })} className="text-accent hover:underline">
+              Open the console
+            </a>
+          </p>
+        )}
+        {guest && guest.modules.length > 0 && <Modules modules={guest.modules} />}
+      </Card>
+      <Card title="What the fleet put in">
+        {payload ? (
+          <Verdict verdict={payload} old={vm.hostUnknown} />
+        ) : (
+          <p className="text-dim">Nothing in the guest says whether it was applied.</p>
+        )}
+      </Card>
+      <Card title="Who says so">
+        <Facts
+          rows={[
+            ['Guest agent', agentWords(vm)],
+            ['Last asked', askedWords(asOf, vm.hostUnknown, now)],
+          ]}
+        />
+      </Card>
+    </Centred>
+  )
+}
+
+const Centred = ({ children }: { children: React.ReactNode }) => (
+  <div className="mx-auto grid max-w-5xl gap-4">{children}</div>
+)
+
+function Verdict({ verdict, old }: { verdict: GuestVerdict; old: boolean }) {
+  const { tone, text, effect } = verdict
+  return (
+    <div>
+      <StateWord strong state={{ word: text, tone: old ? 'unknown' : tone }} />
+      {(effect || old) && (
+        <p className="mt-1 text-dim">
+          {[effect, old ? 'Last known: its host is not answering.' : ''].join(' ').trim()}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Modules({ modules }: { modules: NonNullable<Vm['guest']>['modules'] }) {
+  return (
+    <ul aria-label="Modules that did not go well" className="mt-3 grid gap-1.5 border-line border-t pt-3">
+      {modules.map(({ name, stage, result, detail }) => (
+        <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,max-content)_1fr]">
+          <StateWord state={{ word: `${name} ${result}`, tone: result === 'failed' ? 'bad' : 'warn' }} />
+          <span className="min-w-0 break-words text-dim">
+            {[detail, stage && `(${stage})`].filter(Boolean).join(' ') || 'it said no more'}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function agentWords({ guest }: Vm): string {
+  if (!guest?.guestAgent) return 'not asked yet'
+  if (guest.guestAgent === 'silent') return 'silent: it is not there, or it hangs'
+  return ['answers', guest.guestAgentVersion && `version ${guest.guestAgentVersion}`].filter(Boolean).join(', ')
+}
+
+function askedWords(asOf: number | undefined, old: boolean, now: number): string {
+  if (asOf === undefined) return 'never'
+  return old ? formatAgo(new Date(asOf), new Date(now)) : 'within the last minutes'
+}
+
+/** On the overview: what went wrong at the first boot, with the way to its errors. Nothing when nothing did. */
+export function GuestTrouble({ vm }: { vm: Vm }) {
+  if (vm.power !== 'running' || vm.hostUnknown) return null
+  const verdicts = [cloudInitVerdict(vm.guest), payloadVerdict(vm.guest)].filter(
+    (verdict): verdict is GuestVerdict => verdict?.tone === 'bad' || verdict?.tone === 'warn',
+  )
+  return verdicts.map((verdict) => (
+    <div
+      key={verdict.text}
+      role="status"
+      className="flex items-start gap-4 rounded-lg border border-warn/40 bg-warn/6 px-3 py-2.5"
+    >
+      <div className="min-w-0 flex-1">
+        <p className="break-words font-medium">{verdict.text}</p>
+        {verdict.effect && <p className="text-dim">{verdict.effect}</p>}
+      </div>
+      <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'cloud-init' })} className={buttonClass('plain', 'small')}>
+        See errors
+      </a>
+    </div>
+  ))
+}
