@@ -192,7 +192,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         clock: () => watch.hostClock(),
         guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
       },
-      beside: [networkCare],
+      beside: [networkCare, watch],
     })
     onAddress = (vmId) => engine.lookAgain(vmId)
     undo.push(() => engine.stop())

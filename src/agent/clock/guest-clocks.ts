@@ -62,6 +62,8 @@ export interface GuestClocksDeps {
   log: Log
   /** State of the host's own clock; '' = nobody tells. */
   host(): string
+  /** Something was done about a clock, or begun. */
+  onAct(): void
 }
 
 /** Each guest's clock against the host's, and what was done about it. Driven by the rounds, one visit of a VM at a time. */
@@ -180,6 +182,7 @@ export class GuestClocks {
     const act = this.#actOf(cause, entry, plan)
     if (plan.act === 'none') return this.#record(guest, entry, act)
     entry.act = act
+    this.#deps.onAct()
     if (cause === 'offset') entry.tries.push(this.#deps.clock.monotonic())
     try {
       await this.#do(plan, { entry, act, agent, signal })
@@ -266,6 +269,7 @@ export class GuestClocks {
       entry.act = act
       const fields = { vm: id, cause, means, result, before_us: before, after_us: after, detail }
       this.#deps.log[result === 'failed' ? 'warn' : 'info']('clock.acted', fields)
+      this.#deps.onAct()
     }
     for (const wake of entry.waiting) wake()
   }

@@ -30,13 +30,16 @@ const KERNEL_ONLY = 'The kernel says so; no time service was found that says who
 export class HostClockLook {
   readonly #run: Run
   readonly #clock: Clock
+  readonly #onChange: () => void
   readonly #stopping = new AbortController()
   #latest: HostClock | undefined
   #since = 0
 
-  constructor({ run, clock }: { run: Run; clock: Clock }) {
+  /** `onChange` is called when its state is another than before. */
+  constructor({ run, clock, onChange = () => {} }: { run: Run; clock: Clock; onChange?: () => void }) {
     this.#run = run
     this.#clock = clock
+    this.#onChange = onChange
   }
 
   start(): void {
@@ -58,7 +61,8 @@ export class HostClockLook {
     const { state, offsetUs, stratum, ...words } =
       (await this.#chrony()) ?? (await this.#ntpd()) ?? (await this.#systemd())
     const now = this.#clock.now()
-    if (state !== this.#latest?.state) this.#since = now
+    const isNew = state !== this.#latest?.state
+    if (isNew) this.#since = now
     this.#latest = create(HostClockSchema, {
       state,
       ...words,
@@ -67,6 +71,7 @@ export class HostClockLook {
       ...(offsetUs === undefined ? {} : { offsetUs: BigInt(offsetUs) }),
       ...(stratum === undefined ? {} : { stratum }),
     })
+    if (isNew) this.#onChange()
   }
 
   async #chrony(): Promise<Found | undefined> {

@@ -44,25 +44,33 @@ interface Entry {
   reading: boolean
 }
 
+export interface GuestStatesDeps {
+  clock: Clock
+  log: Log
+  /** A guest says something else than before. */
+  onChange(): void
+}
+
 type AskedAgent = Pick<GuestAgent, 'version' | 'exec'>
 
 /** What each running guest says of itself: whether anything answers, how cloud-init went, what the fleet's part did. */
 export class GuestStates {
+  readonly #deps: GuestStatesDeps
   readonly #clock: Clock
-  readonly #log: Log
   readonly #entries = new Map<string, Entry>()
 
-  constructor({ clock, log }: { clock: Clock; log: Log }) {
-    this.#clock = clock
-    this.#log = log
+  constructor(deps: GuestStatesDeps) {
+    this.#deps = deps
+    this.#clock = deps.clock
   }
 
   /** Asks what is due. Raises GuestAgentError when the guest does not answer. */
   async visit(guest: RunningGuest, agent: AskedAgent, signal: AbortSignal): Promise<void> {
     const entry = this.#entry(guest.id)
     if (entry.agent === 'silent') entry.nextAt = 0
-    entry.agent = 'answering'
     if (this.#clock.monotonic() < entry.nextAt) return
+    const before = wordsOf(entry)
+    entry.agent = 'answering'
     if (entry.version === '') entry.version = await agent.version(signal)
     try {
       await this.#ask(guest, entry, agent, signal)
@@ -72,14 +80,18 @@ export class GuestStates {
     }
     entry.asOf = this.#clock.now()
     entry.nextAt = this.#clock.monotonic() + (isOver(entry) ? RARELY_MS : OFTEN_MS)
+    if (wordsOf(entry) !== before) this.#deps.onChange()
   }
 
   /** Nothing in the guest answers; what it said before stays as far as it cannot have changed. */
   silent(guest: RunningGuest): void {
     const entry = this.#entry(guest.id)
+    const before = wordsOf(entry)
     entry.agent = 'silent'
     entry.asOf = this.#clock.now()
-    void this.#readConsole(guest, entry)
+    void this.#readConsole(guest, entry).then(() => {
+      if (wordsOf(entry) !== before) this.#deps.onChange()
+    })
   }
 
   forget(vmId: string): void {
@@ -131,7 +143,7 @@ export class GuestStates {
     try {
       entry.payload = payloadOnConsole((await readTail(vm.serialLog, CONSOLE_BYTES)).toString('latin1'), id)
     } catch (error) {
-      this.#log.warn('guest.console-unreadable', { vm: id, error: String(error).slice(0, 200) })
+      this.#deps.log.warn('guest.console-unreadable', { vm: id, error: String(error).slice(0, 200) })
     } finally {
       entry.reading = false
     }
@@ -157,6 +169,9 @@ export class GuestStates {
 
 /** cloud-init has nothing more to do. One that is installed and says nothing may only be about to begin. */
 const isOver = ({ cloudInit: { state } }: Entry): boolean => state !== '' && state !== 'running'
+
+const wordsOf = ({ agent, asOf, cloudInit, payload }: Entry): string =>
+  JSON.stringify([agent, asOf === 0, cloudInit, payload])
 
 async function leavesWord({ seed }: VmLayout): Promise<boolean> {
   const bytes = await readIfPresent(seed, SEED_BYTES).catch(() => undefined)

@@ -31,12 +31,18 @@ export class GuestWatch {
   readonly #states: GuestStates
   readonly #host: HostClockLook
   readonly #undo: (() => void)[] = []
+  readonly #listeners = new Set<() => void>()
 
   constructor(deps: GuestWatchDeps) {
     const { backend, guests, uptimeMs, clock, log } = deps
-    this.#host = new HostClockLook(deps)
-    this.#clocks = new GuestClocks({ clock, log, host: () => this.#host.latest()?.state ?? '' })
-    this.#states = new GuestStates({ clock, log })
+    this.#host = new HostClockLook({ run: deps.run, clock, onChange: () => this.#changed() })
+    this.#clocks = new GuestClocks({
+      clock,
+      log,
+      host: () => this.#host.latest()?.state ?? '',
+      onAct: () => this.#changed(),
+    })
+    this.#states = new GuestStates({ clock, log, onChange: () => this.#changed() })
     const channel = backend.guestChannel?.bind(backend)
     if (!channel) return
     this.#rounds = new GuestRounds({
@@ -67,6 +73,12 @@ export class GuestWatch {
     this.#host.stop()
   }
 
+  /** Calls `fn` when a guest says something new, or something was done about its clock; returns its stop function. */
+  onChange(fn: () => void): () => void {
+    this.#listeners.add(fn)
+    return () => this.#listeners.delete(fn)
+  }
+
   /** Absent = not looked up yet. */
   hostClock(): HostClock | undefined {
     return this.#host.latest()
@@ -91,5 +103,9 @@ export class GuestWatch {
     this.#rounds.nudge(vmId)
     await acted
     return this.#clocks.of(vmId)
+  }
+
+  #changed(): void {
+    for (const fn of this.#listeners) fn()
   }
 }

@@ -76,10 +76,12 @@ describe("a guest's clock", () => {
   let guest: ClockedGuest
   let clocks: GuestClocks
   let host: string
+  let acts: number
   beforeEach(() => {
     guest = new ClockedGuest()
     host = 'synchronised'
-    clocks = new GuestClocks({ clock: guest.clock, log: silentLog, host: () => host })
+    acts = 0
+    clocks = new GuestClocks({ clock: guest.clock, log: silentLog, host: () => host, onAct: () => acts++ })
   })
   const vm = (policy: ClockPolicy = 'auto'): RunningGuest => ({
     id: ID,
@@ -126,6 +128,7 @@ describe("a guest's clock", () => {
     expect(act()).toMatchObject({ cause: 'resume', means: 'set_time', result: 'done', offsetBeforeUs: BigInt(-70 * S) })
     expect(Math.abs(Number(act()?.offsetAfterUs))).toBeLessThan(10_000)
     expect(Math.abs(Number(clocks.of(ID)?.offsetUs))).toBeLessThan(10_000)
+    expect(acts).toBe(2)
   })
 
   it('after a resume waits for a guest that is slow to answer, and is given up after a minute', async () => {

@@ -89,6 +89,8 @@ describe('what the agent learns from inside a guest', () => {
       [CLOUD_INIT_FILES.result]: RESULT,
       [PAYLOAD_REPORT]: `${ID}\ndisk ok\nclock ok\nend\n`,
     }
+    let told = 0
+    watch.onChange(() => told++)
     watch.start()
     await expect.poll(state, { timeout: 5_000 }).toMatchObject({
       guestAgent: 'answering',
@@ -99,6 +101,7 @@ describe('what the agent learns from inside a guest', () => {
     })
     expect(watch.clock(ID)).toMatchObject({ source: 'guest_agent' })
     expect(watch.hostClock()).toMatchObject({ state: '' })
+    expect(told).toBe(2)
   })
 
   it('is that the part of the fleet is missing once cloud-init is done', async () => {

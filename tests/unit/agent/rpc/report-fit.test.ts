@@ -31,7 +31,9 @@ describe('a report that must fit one message', () => {
     const modules = Array.from({ length: 32 }, () => ({ name: 'm', stage: 'init', detail: 'x'.repeat(300) }))
     const guest = { guestAgent: 'answering', cloudInit: 'error', modules, fleetPayloadDetail: 'y'.repeat(300) }
     const clock = { source: 'guest_agent', offsetUs: 1n, lastAct: { cause: 'resume', detail: 'z'.repeat(300) } }
-    const loud = create(ReportSchema, { vms: Array.from({ length: 10 }, (_, i) => ({ vmId: String(i), guest, clock })) })
+    const loud = create(ReportSchema, {
+      vms: Array.from({ length: 10 }, (_, i) => ({ vmId: String(i), guest, clock })),
+    })
     const small = fitReport(loud, 2_000)
     expect(toBinary(ReportSchema, small).length).toBeLessThan(2_000)
     for (const row of small.vms) {
