@@ -1,7 +1,8 @@
+import { create } from '@bufbuild/protobuf'
 import type { Clock } from '../../ipc/base/clock.ts'
 import type { Log } from '../../ipc/base/log.ts'
 import { Fault } from '../../ipc/faults.ts'
-import type { GuestClock, HostClock } from '../../ipc/gen/eitri/agent/v1/clock_pb.js'
+import { type GuestClock, GuestClockSchema, type HostClock } from '../../ipc/gen/eitri/agent/v1/clock_pb.js'
 import type { GuestState } from '../../ipc/gen/eitri/agent/v1/guest_pb.js'
 import type { Backend } from '../backends/backend.ts'
 import { GuestClocks } from '../clock/guest-clocks.ts'
@@ -13,6 +14,8 @@ import { GuestStates } from './guest-states.ts'
 
 /** A person waits this long for a clock to be set, ms: within the control plane's own deadline. */
 const ASKED_MS = 22_000
+
+const NO_CHANNEL = create(GuestClockSchema, { detail: 'The hypervisor of this VM has no channel to a guest agent.' })
 
 export interface GuestWatchDeps {
   backend: Pick<Backend, 'guestChannel' | 'onResume'>
@@ -84,12 +87,12 @@ export class GuestWatch {
     return this.#host.latest()
   }
 
-  /** Absent = not asked yet, or nothing here can ask. */
+  /** Absent = not asked yet. */
   clock(vmId: string): GuestClock | undefined {
-    return this.#clocks.of(vmId)
+    return this.#rounds ? this.#clocks.of(vmId) : NO_CHANNEL
   }
 
-  /** As `clock`. */
+  /** Absent = not asked yet, or nothing here can ask. */
   state(vmId: string): GuestState | undefined {
     return this.#states.of(vmId)
   }

@@ -159,7 +159,7 @@ describe('what the agent learns from inside a guest', () => {
     await expect(watch.setClock(ID, new AbortController().signal)).rejects.toMatchObject({ code: 'clock/not-running' })
   })
 
-  it('is nothing where the backend has no channel, and nothing is guessed', async () => {
+  it('is nothing where the hypervisor has no channel, which is said, and nothing is guessed', async () => {
     const none = new GuestWatch({
       backend: {},
       guests: () => running,
@@ -169,7 +169,8 @@ describe('what the agent learns from inside a guest', () => {
       log: silentLog,
     })
     none.start()
-    expect([none.clock(ID), none.state(ID)]).toEqual([undefined, undefined])
+    expect(none.state(ID)).toBeUndefined()
+    expect(none.clock(ID)).toMatchObject({ source: '', detail: expect.stringContaining('no channel') })
     await expect(none.setClock(ID, new AbortController().signal)).rejects.toMatchObject({ code: 'clock/not-running' })
     none.stop()
   })
