@@ -14,7 +14,7 @@ import {
 } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { LIMITS } from '../../src/ipc/units.ts'
-import { attached, ConsoleStream, type WireClient, wireClient } from './agent-wire.ts'
+import { type AttachOptions, attached, ConsoleStream, type WireClient, wireClient } from './agent-wire.ts'
 import type { NetNamespace } from './net-namespace.ts'
 
 export interface AgentProcessOptions {
@@ -22,6 +22,7 @@ export interface AgentProcessOptions {
   namespace?: Pick<NetNamespace, 'enter'>
   /** More flags of `serve`. */
   flags?: string[]
+  env?: NodeJS.ProcessEnv
 }
 
 /** A real agent process whose state directory is deeper than a socket address can hold. */
@@ -29,9 +30,11 @@ export class AgentProcess implements AsyncDisposable {
   readonly dir = mkdtempSync(join(tmpdir(), 'eitri-agent-'))
   readonly stateDir = join(this.dir, 'deep'.repeat(20), 'state')
   readonly socketPath = join(this.dir, 'run', 'agent.sock')
+  /** Of the next start. */
+  flags: readonly string[]
+  env: NodeJS.ProcessEnv
   readonly #entry: string
   readonly #namespace: Pick<NetNamespace, 'enter'> | undefined
-  readonly #flags: readonly string[]
   #child: ChildProcess | undefined
   stderr = ''
 
@@ -39,10 +42,16 @@ export class AgentProcess implements AsyncDisposable {
    * `built` runs the bundle that hosts get instead of the sources. In a namespace it has the network to itself; outside
    * one it leaves this machine's alone.
    */
-  constructor({ built = false, namespace, flags = [] }: AgentProcessOptions = {}) {
+  constructor({ built = false, namespace, flags = [], env = {} }: AgentProcessOptions = {}) {
     this.#namespace = namespace
-    this.#flags = flags
+    this.flags = flags
+    this.env = env
     this.#entry = new URL(built ? '../../dist/agent/agent.cjs' : '../../src/agent/index.ts', import.meta.url).pathname
+  }
+
+  /** Resolves when it is dead, however that came. */
+  get died(): Promise<unknown> {
+    return once(this.#child!, 'exit')
   }
 
   get pid(): number {
@@ -50,10 +59,10 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const serve = [this.#entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath, ...this.#flags]
+    const serve = [this.#entry, 'serve', '--state-dir', this.stateDir, '--socket', this.socketPath, ...this.flags]
     const argv = [process.execPath, ...serve]
     const [program, ...args] = this.#namespace?.enter(...argv) ?? argv
-    const env = { ...process.env, EITRI_GUEST_NETWORK: this.#namespace ? 'auto' : 'user' }
+    const env = { ...process.env, EITRI_GUEST_NETWORK: this.#namespace ? 'auto' : 'user', ...this.env }
     const child = spawn(program!, args, { stdio: ['ignore', 'ignore', 'pipe'], env })
     this.#child = child
     const started = Promise.withResolvers<void>()
@@ -106,9 +115,13 @@ export class Session implements Disposable {
     this.#attached = session
   }
 
-  static async open(socketPath: string): Promise<Session> {
+  static async open(socketPath: string, options: AttachOptions = {}): Promise<Session> {
     const link = wireClient(socketPath)
-    return new Session(link, await attached(link.client))
+    return new Session(link, await attached(link.client, options))
+  }
+
+  get hello() {
+    return this.#attached.hello
   }
 
   want(epoch: bigint, vms: VmSpec[]): void {

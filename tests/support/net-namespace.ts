@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive, startTimeOf } from './exclusive.ts'
 import { mustRun, type ProgramOptions, type ProgramResult, runProgram } from './run-program.ts'
@@ -122,7 +122,10 @@ async function remove(name: string): Promise<void> {
     for (const pid of pids) kill(pid)
     await delay(20)
   }
+  const inode = statSync(`/run/netns/${name}`, { throwIfNoEntry: false })?.ino
   await runProgram('ip', ['netns', 'delete', name])
+  // What an agent kept of it there; the number is soon another's.
+  if (inode !== undefined) rmSync(`/run/eitri-network/${inode}`, { recursive: true, force: true })
 }
 
 function kill(pid: number): void {

@@ -26,11 +26,9 @@ export interface DnsmasqDeps {
 /** One dnsmasq as a detached process: it outlives the agent, and a later agent finds it by its configuration file. */
 export class Dnsmasq {
   readonly #deps: DnsmasqDeps
-  readonly #argument: string
 
   constructor(deps: DnsmasqDeps) {
     this.#deps = deps
-    this.#argument = `--conf-file=${deps.place.config}`
   }
 
   /**
@@ -48,10 +46,10 @@ export class Dnsmasq {
     const kept = keptLeases(leases, all)
     const same = (await textOf(place.config)) === config
     if (running && same && kept === leases) {
-      if (changed) this.#deps.processes.signal('network.reload', running, 'SIGHUP')
+      if (changed) this.reload()
       return
     }
-    await this.end()
+    await endDnsmasq(this.#deps)
     if (kept !== leases) await writeDurable('network.leases', place.leases, kept)
     if (!same) await writeDurable('network.config', place.config, config, READABLE)
     await this.#start()
@@ -63,27 +61,9 @@ export class Dnsmasq {
     if (running) this.#deps.processes.signal('network.reload', running, 'SIGHUP')
   }
 
-  get runs(): boolean {
-    return this.#find() !== undefined
-  }
-
-  /** None of this place runs when it resolves. */
-  async end(): Promise<void> {
-    const { processes, clock } = this.#deps
-    for (let found = this.#find(); found; found = this.#find()) {
-      const one = found
-      const gone = () => !processes.alive(one)
-      processes.signal('network.end', one, 'SIGTERM')
-      if (await until(clock, gone, END_MS)) continue
-      processes.signal('network.end', one, 'SIGKILL')
-      if (!(await until(clock, gone, END_MS)))
-        throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq (process ${one.pid}) does not end` })
-    }
-  }
-
   async #start(): Promise<void> {
     const { place, detach, processes, clock } = this.#deps
-    const argv = ['--keep-in-foreground', this.#argument]
+    const argv = ['--keep-in-foreground', argumentOf(place)]
     const pid = await detach('network.dnsmasq', DNSMASQ, argv, { cwd: '/', logFile: place.log })
     const identity = processes.identify(pid)
     // It writes the file once all it listens on is open.
@@ -91,17 +71,41 @@ export class Dnsmasq {
     const settled = async () => !identity || !processes.alive(identity) || (await serves())
     await until(clock, settled, START_MS)
     if (identity && processes.alive(identity) && (await serves())) return
-    await this.end()
+    await endDnsmasq(this.#deps)
     const said = (await readTail(place.log, LOG_TAIL_BYTES)).toString('utf8').trim().split('\n').at(-1) ?? ''
     const detail = said.replace(/^dnsmasq: /, '').slice(0, 200) || 'it ended at once'
     throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq: ${detail}` })
   }
 
   #find(): ProcessIdentity | undefined {
-    const { processes } = this.#deps
-    const [pid] = processes.pidsIn?.('/', this.#argument) ?? []
-    return pid === undefined ? undefined : processes.identify(pid)
+    return find(this.#deps)
   }
+}
+
+type Found = Pick<DnsmasqDeps, 'place' | 'processes'>
+
+const argumentOf = (place: NetworkPlace): string => `--conf-file=${place.config}`
+
+/** It works in the root directory, whoever started it where. */
+function find({ place, processes }: Found): ProcessIdentity | undefined {
+  const [pid] = processes.pidsIn?.('/', argumentOf(place)) ?? []
+  return pid === undefined ? undefined : processes.identify(pid)
+}
+
+/** None of this place runs when it resolves; true = one did. Raises `vmm/failed` for one that does not end. */
+export async function endDnsmasq(deps: Found & Pick<DnsmasqDeps, 'clock'>): Promise<boolean> {
+  const { processes, clock } = deps
+  let ended = false
+  for (let one = find(deps); one; one = find(deps)) {
+    const identity = one
+    const gone = () => !processes.alive(identity)
+    processes.signal('network.end', identity, 'SIGTERM')
+    if (!(await until(clock, gone, END_MS))) processes.signal('network.kill', identity, 'SIGKILL')
+    if (!(await until(clock, gone, END_MS)))
+      throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq (process ${identity.pid}) does not end` })
+    ended = true
+  }
+  return ended
 }
 
 const textOf = async (path: string): Promise<string> => (await readIfPresent(path))?.toString('utf8') ?? ''

@@ -46,11 +46,11 @@ export class GuestBridge {
 
   /** A tap that is there becomes a port. */
   async join(tap: string): Promise<void> {
-    await ask(this.#run, 'network.bridge', 'ip', 'link', 'set', 'dev', tap, 'master', this.name)
+    await ask(this.#run, 'network.join', 'ip', 'link', 'set', 'dev', tap, 'master', this.name)
   }
 
   async #look(): Promise<z.infer<typeof Links>[number] | undefined> {
-    const { code, stdout, stderr } = await ask(this.#run, 'network.look', 'ip', ...showArgv(this.name))
+    const { code, stdout, stderr } = await ask(this.#run, 'network.ask-bridge', 'ip', ...showArgv(this.name))
     if (code !== 0 && /does not exist|Cannot find device/.test(stderr)) return undefined
     if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: `ip addr show: ${stderr.trim()}` })
     return Links.parse(JSON.parse(stdout))[0]

@@ -17,7 +17,7 @@ import { tapName } from './tap.ts'
 
 /** What others take away, a firewall's reload or a person, is back within this, ms. */
 const CHECK_MS = 5_000
-const FORWARDING = 'net.ipv4.ip_forward'
+export const FORWARDING = 'net.ipv4.ip_forward'
 
 export interface ManagedDeps {
   place: NetworkPlace

@@ -28,7 +28,7 @@ export class NatRules {
   }
 
   async #shown(): Promise<string> {
-    const { code, stdout } = await ask(this.#run, 'network.look', 'nft', '-s', 'list', 'table', ...NAT_TABLE)
+    const { code, stdout } = await ask(this.#run, 'network.ask-rules', 'nft', '-s', 'list', 'table', ...NAT_TABLE)
     return code === 0 ? stdout : ''
   }
 }

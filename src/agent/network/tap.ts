@@ -18,6 +18,9 @@ export function tapName(vmId: string, nic = 0): string {
   return (prefix + digest).slice(0, NAME_LENGTH)
 }
 
+/** Whether the agent gave an interface of the fleet's own network this name. */
+export const isTapName = (name: string): boolean => /^eitri-[0-9a-f]{9}$/.test(name)
+
 /** Who makes and removes taps. */
 export interface Taps {
   /** A tap that lasts, is a port of `bridge` when given, and is up. Idempotent; raises `vmm/failed`, permanent where it is not permitted. */
