@@ -38,7 +38,7 @@ export class DebianHost implements AsyncDisposable {
   static async start(): Promise<DebianHost> {
     const image = await debianImage()
     const namespace = await NetNamespace.make()
-    const agent = new AgentProcess({ namespace })
+    const agent = new AgentProcess({ namespace, flags: ['--bridge-cidr', '10.200.0.0/24'] })
     try {
       await agent.start()
       const session = await Session.open(agent.socketPath)
