@@ -7,6 +7,8 @@ import { HostDetail } from './features/hosts/host-detail.tsx'
 import { HostSheets } from './features/hosts/host-sheets.tsx'
 import { HostsPage } from './features/hosts/hosts-page.tsx'
 import { ImagesPage } from './features/images/images-page.tsx'
+import { PortSheets } from './features/ports/port-sheets.tsx'
+import { PortsPage } from './features/ports/ports-page.tsx'
 import { CreateVmPage } from './features/vms/create-vm-page.tsx'
 import { VmDetail } from './features/vms/vm-detail.tsx'
 import { VmSheets } from './features/vms/vm-sheets.tsx'
@@ -42,6 +44,7 @@ export function App() {
       </Shell>
       <VmSheets />
       <HostSheets />
+      <PortSheets />
       <Toasts dark={dark} />
     </>
   )
@@ -67,6 +70,8 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
       return <ImagesPage />
     case 'clock':
       return <ClockPage filter={route.filter} />
+    case 'ports':
+      return <PortsPage filter={route.filter} />
     case 'activity':
       return <ActivityPage />
   }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-export const VM_TABS = ['overview', 'console', 'cloud-init', 'clock'] as const
+export const VM_TABS = ['overview', 'console', 'cloud-init', 'ports', 'clock'] as const
 export type VmTab = (typeof VM_TABS)[number]
 
 /** Every place in the app. The address is its only home, so links, reload and the palette agree. */
@@ -14,6 +14,7 @@ export type Route =
   | { page: 'vm'; id: string; tab: VmTab }
   | { page: 'images' }
   | { page: 'clock'; filter: string }
+  | { page: 'ports'; filter: string }
   | { page: 'activity' }
 
 function decoded(part: string): string {
@@ -42,6 +43,8 @@ export function parseRoute(hash: string): Route {
       return { page: 'images' }
     case 'clock':
       return { page: 'clock', filter }
+    case 'ports':
+      return { page: 'ports', filter }
     case 'activity':
     case 'tasks':
       return { page: 'activity' }
@@ -75,6 +78,8 @@ export function hrefOf(route: Route): string {
       return '#/images'
     case 'clock':
       return withQuery('#/clock', { filter: route.filter })
+    case 'ports':
+      return withQuery('#/ports', { filter: route.filter })
     case 'activity':
       return '#/activity'
   }

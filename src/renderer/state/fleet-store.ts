@@ -9,6 +9,7 @@ import type {
 } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Port } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 
@@ -29,6 +30,7 @@ export interface FleetSnapshot {
   vms: ById<Vm>
   images: ById<Image>
   tasks: ById<Task>
+  ports: ById<Port>
   feed: FeedLink
 }
 
@@ -38,6 +40,7 @@ export const EMPTY_FLEET: FleetSnapshot = {
   vms: new Map(),
   images: new Map(),
   tasks: new Map(),
+  ports: new Map(),
   feed: { state: 'opening' },
 }
 
@@ -59,7 +62,13 @@ export function applyFleetMessage(known: FleetSnapshot, response: WatchFleetResp
 }
 
 function wholeState(state: FleetState) {
-  return { hosts: byId(state.hosts), vms: byId(state.vms), images: byId(state.images), tasks: byId(state.tasks) }
+  return {
+    hosts: byId(state.hosts),
+    vms: byId(state.vms),
+    images: byId(state.images),
+    tasks: byId(state.tasks),
+    ports: byId(state.ports),
+  }
 }
 
 function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
@@ -68,6 +77,7 @@ function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
     vms: clocked(measured(merge(known.vms, delta.vms, delta.removedVmIds), delta.vmMetrics), delta.vmClocks),
     images: merge(known.images, delta.images, delta.removedImageIds),
     tasks: merge(known.tasks, delta.tasks, delta.removedTaskIds),
+    ports: merge(known.ports, delta.ports, delta.removedPortIds),
   }
 }
 

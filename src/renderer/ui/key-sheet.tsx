@@ -8,7 +8,7 @@ const KEYS: [string, [string, string][]][] = [
     [
       ['Ctrl K  ⌘ K', 'Search and act'],
       ['g h · g v · g i', 'Hosts, VMs, Images'],
-      ['g k · g a', 'Clock, Activity'],
+      ['g p · g k · g a', 'Published ports, Clock, Activity'],
       ['n', 'Create VM'],
       ['/', 'Filter'],
       ['F6 · Shift F6', 'Next, previous part of the window'],
@@ -28,8 +28,9 @@ const KEYS: [string, [string, string][]][] = [
     'A VM',
     [
       ['c', 'Console'],
+      ['p', 'Publish a port'],
       ['Alt 1 · Alt 2', 'Overview, Console'],
-      ['Alt 3 · Alt 4', 'cloud-init, Clock'],
+      ['Alt 3 · Alt 4 · Alt 5', 'cloud-init, Ports, Clock'],
     ],
   ],
   [

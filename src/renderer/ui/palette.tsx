@@ -87,6 +87,7 @@ function actions(onKeys: () => void): Act[] {
     to('Hosts', 'g h', { page: 'hosts', filter: '' }),
     to('Images', 'g i', { page: 'images' }),
     to('Clock', 'g k', { page: 'clock', filter: '' }),
+    to('Published ports', 'g p', { page: 'ports', filter: '' }),
     to('Activity', 'g a', { page: 'activity' }),
     to('Add a host over SSH', '', { page: 'add-host', taskId: '' }),
     to('VMs that need a person', '', { page: 'vms', filter: 'state:decision' }),

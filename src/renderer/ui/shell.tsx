@@ -1,4 +1,4 @@
-import { Activity, Clock, Command, Disc3, Monitor, Moon, Server, Sun } from 'lucide-react'
+import { Activity, Cable, Clock, Command, Disc3, Monitor, Moon, Server, Sun } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
 import { TaskStrip } from '../features/tasks/task-strip.tsx'
@@ -22,6 +22,7 @@ const AREA: Record<Route['page'], string> = {
   vm: 'vms',
   images: 'images',
   clock: 'clock',
+  ports: 'ports',
   activity: 'activity',
 }
 
@@ -37,6 +38,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     'g v': () => go({ page: 'vms', filter: '' }),
     'g i': () => go({ page: 'images' }),
     'g k': () => go({ page: 'clock', filter: '' }),
+    'g p': () => go({ page: 'ports', filter: '' }),
     'g a': () => go({ page: 'activity' }),
     n: () => go({ page: 'create-vm', host: '' }),
     '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
@@ -84,6 +86,7 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
   const hosts = useFleet((f) => f.hosts.size)
   const vms = useFleet((f) => [...f.vms.values()].filter((vm) => !vm.deletedAt).length)
   const images = useFleet((f) => f.images.size)
+  const ports = useFleet((f) => f.ports.size)
   return (
     <nav
       data-region="rail"
@@ -121,6 +124,14 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
         keys="g i"
         here={area === 'images'}
         href={hrefOf({ page: 'images' })}
+      />
+      <RailLink
+        icon={Cable}
+        label="Published ports"
+        count={ports}
+        keys="g p"
+        here={area === 'ports'}
+        href={hrefOf({ page: 'ports', filter: '' })}
       />
       <RailLink
         icon={Clock}

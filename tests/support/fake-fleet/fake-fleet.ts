@@ -17,8 +17,10 @@ import {
 } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
+import { PortService } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { aPort } from './port-scene.ts'
 import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
 
 export interface Delta {
@@ -27,6 +29,8 @@ export interface Delta {
   hosts?: FleetState['hosts']
   images?: FleetState['images']
   removedVmIds?: string[]
+  ports?: FleetState['ports']
+  removedPortIds?: string[]
   vmMetrics?: MessageInitShape<typeof VmMetricsChangeSchema>[]
   vmClocks?: MessageInitShape<typeof VmClockChangeSchema>[]
 }
@@ -82,6 +86,7 @@ export class FakeFleet {
     state.tasks = merged(state.tasks, delta.tasks ?? [])
     state.hosts = merged(state.hosts, delta.hosts ?? [])
     state.images = merged(state.images, delta.images ?? [])
+    state.ports = merged(state.ports, delta.ports ?? []).filter((p) => !delta.removedPortIds?.includes(p.id))
     this.#revision++
     const message = create(WatchFleetResponseSchema, {
       revision: this.#revision,
@@ -191,6 +196,24 @@ export class FakeFleet {
         const task = aTask({ kind: 'build_image', subject: 'tiny' })
         this.tell({ tasks: [task] })
         return { task }
+      }),
+    })
+    router.service(PortService, {
+      listPorts: () => ({ ports: this.#state.ports }),
+      publishPort: seen('publishPort', ({ vm: ref, guestPort, hostPort, protocol, scope }) => {
+        const vm = this.vm(ref)
+        const taken = this.#state.ports.find((p) => p.hostId === vm.hostId && p.hostPort === hostPort)
+        if (taken) {
+          const params = { host: vm.hostName, vm: taken.vmName, port: String(hostPort), protocol }
+          throw new Fault('port/taken', 'conflict', { ...params, free: String(hostPort + 1) })
+        }
+        const port = aPort(vm, { guestPort, hostPort: hostPort || 24_010, protocol, scope })
+        this.tell({ ports: [port] })
+        return { port, created: true }
+      }),
+      unpublishPort: seen('unpublishPort', ({ id }) => {
+        this.tell({ removedPortIds: [id] })
+        return {}
       }),
     })
     router.service(TaskService, {

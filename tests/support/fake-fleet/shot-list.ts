@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FakeConsole } from './fake-console.ts'
 import type { FakeFleet } from './fake-fleet.ts'
+import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
 import { ask, NEW_KEY, OLD_KEY, onboarding, openConsole, showTask, vmPage } from './shot-acts.ts'
@@ -406,4 +407,24 @@ export const SHOTS: Shot[] = [
       await page.getByText('taken away').scrollIntoViewIfNeeded()
     },
   },
+  { name: 'a0-ports', path: '/ports', scene: portScene },
+  { name: 'a1-ports-dark', path: '/ports', scene: portScene, dark: true },
+  { name: 'a2-ports-none', path: '/ports', scene: busyScene },
+  {
+    name: 'a3-port-taken',
+    path: '/ports',
+    scene: portScene,
+    tolerates: /409/,
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Publish a port' }).waitFor()
+      await page.keyboard.press('p')
+      await page.getByLabel('VM', { exact: true }).selectOption({ label: 'web-12 on rack2-07' })
+      await page.getByLabel('Port in the guest').fill('443')
+      await page.getByLabel('Port on the host').fill('8443')
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Use 8444' }).waitFor()
+    },
+  },
+  { name: 'a4-vm-ports', path: '/vms', scene: portScene, act: vmPage('web-12', '/ports') },
+  { name: 'a5-vm-ports-narrow-dark', path: '/vms', scene: portScene, dark: true, size: { width: 760, height: 700 }, act: vmPage('web-12', '/ports') },
 ]

@@ -10,6 +10,8 @@ import { useKeys } from '../../ui/keys.ts'
 import { Page } from '../../ui/page.tsx'
 import { GuestClockPart } from '../clock/guest-clock.tsx'
 import { ConsoleView } from '../consoles/console-view.tsx'
+import { openPublish } from '../ports/port-sheets.tsx'
+import { VmPorts } from '../ports/vm-ports.tsx'
 import { startVm, stopVm } from './actions.ts'
 import { vmActions } from './view-model.ts'
 import { CloudInitPart } from './vm-cloud-init.tsx'
@@ -27,7 +29,9 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
     'alt+1': () => show('overview'),
     'alt+2': console,
     'alt+3': () => show('cloud-init'),
-    'alt+4': () => show('clock'),
+    'alt+4': () => show('ports'),
+    'alt+5': () => show('clock'),
+    p: () => vm && openPublish(vm),
   })
   if (!vm)
     return (
@@ -54,6 +58,9 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
         <PartLink id={id} tab="cloud-init" here={here === 'cloud-init'}>
           cloud-init
         </PartLink>
+        <PartLink id={id} tab="ports" here={here === 'ports'}>
+          Network &amp; ports
+        </PartLink>
         <PartLink id={id} tab="clock" here={here === 'clock'}>
           Clock
         </PartLink>
@@ -62,6 +69,7 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
         <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
           {here === 'overview' && <VmOverview vm={vm} />}
           {here === 'cloud-init' && <CloudInitPart vm={vm} />}
+          {here === 'ports' && <VmPorts vm={vm} />}
           {here === 'clock' && <GuestClockPart vm={vm} />}
         </div>
       ) : (

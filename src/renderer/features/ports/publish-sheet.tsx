@@ -1,0 +1,130 @@
+import { useState } from 'react'
+import { fromConnectError } from '../../../ipc/fault-wire.ts'
+import type { FaultData } from '../../../ipc/faults.ts'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { api } from '../../api/transport.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { toastDone } from '../../ui/toasts.tsx'
+import { EMPTY_PORT, leadsTo, type PortDraft, portProblems, publishedAt, requestOf } from './view-model.ts'
+
+interface PublishProps {
+  /** Those it may be for; with one there is nothing to choose. */
+  vms: readonly Vm[]
+  chosen: string
+  onClose: () => void
+}
+
+export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
+  const [draft, setDraft] = useState<PortDraft>({ ...EMPTY_PORT, vm: chosen || (vms[0]?.id ?? '') })
+  const [fault, setFault] = useState<FaultData>()
+  const set = (change: Partial<PortDraft>) => {
+    setFault(undefined)
+    setDraft((d) => ({ ...d, ...change }))
+  }
+  const problems = portProblems(draft)
+  const vm = vms.find(({ id }) => id === draft.vm)
+  const submit = async (asked: PortDraft) => {
+    if (!portProblems(asked).ready) return
+    try {
+      const { port } = await api.ports.publishPort(requestOf(asked))
+      if (port) toastDone(`${publishedAt(port)} leads to ${leadsTo(port)}`)
+      onClose()
+    } catch (error) {
+      setFault(fromConnectError(error).toData())
+    }
+  }
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={vms.length === 1 && vm ? `Publish a port of ${vm.name}` : 'Publish a port'}
+      description={`${vm ? vm.hostName : 'The host'} listens, and leads every connection to the guest.`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" disabled={!problems.ready} onClick={() => void submit(draft)}>
+            Publish
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="grid gap-x-4 gap-y-2 sm:grid-cols-2"
+        onSubmit={(e) => {
+          e.preventDefault()
+          void submit(draft)
+        }}
+      >
+        {vms.length > 1 && (
+          <div className="sm:col-span-2">
+            <SelectField label="VM" value={draft.vm} onChange={(e) => set({ vm: e.target.value })}>
+              {vms.map(({ id, name, hostName }) => (
+                <option key={id} value={id}>
+                  {name} on {hostName}
+                </option>
+              ))}
+            </SelectField>
+          </div>
+        )}
+        <TextField
+          label="Port in the guest"
+          inputMode="numeric"
+          value={draft.guestPort}
+          problem={problems.guestPort}
+          placeholder="443"
+          autoFocus
+          onChange={(e) => set({ guestPort: e.target.value.trim() })}
+        />
+        <SelectField label="Protocol" value={draft.protocol} onChange={(e) => set({ protocol: e.target.value })}>
+          <option value="tcp">TCP</option>
+          <option value="udp">UDP</option>
+        </SelectField>
+        <TextField
+          label="Port on the host"
+          inputMode="numeric"
+          value={draft.hostPort}
+          problem={problems.hostPort}
+          placeholder="chosen for you"
+          hint="Empty: the first free one from 24000 to 24999."
+          onChange={(e) => set({ hostPort: e.target.value.trim() })}
+        />
+        <SelectField label="Open to" value={draft.scope} onChange={(e) => set({ scope: e.target.value })}>
+          <option value="lan">everybody who reaches the host</option>
+          <option value="loopback">programs on the host only</option>
+        </SelectField>
+        {fault && (
+          <div className="sm:col-span-2">
+            <FaultNotice
+              fault={fault}
+              actions={
+                <UseFree
+                  fault={fault}
+                  onUse={(hostPort) => {
+                    const other = { ...draft, hostPort }
+                    set({ hostPort })
+                    void submit(other)
+                  }}
+                />
+              }
+            />
+          </div>
+        )}
+        <button type="submit" hidden />
+      </form>
+    </Dialog>
+  )
+}
+
+function UseFree({ fault, onUse }: { fault: FaultData; onUse: (hostPort: string) => void }) {
+  const free = fault.code === 'port/taken' ? fault.params['free'] : undefined
+  if (!free || !/^\d+$/.test(free)) return null
+  return (
+    <Button size="small" onClick={() => onUse(free)}>
+      Use {free}
+    </Button>
+  )
+}
