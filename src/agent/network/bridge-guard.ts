@@ -9,7 +9,7 @@ const TABLE = 'bridge eitri'
 /** How long the kernel remembers an answer of a DHCP server, s. */
 const ACK_S = 600
 /** How long the kernel remembers a guest that answered as a DHCP server, s. */
-const ROGUE_S = 3_600
+const ROGUE_S = 600
 /** Second NICs on one host, and answers remembered of them. */
 export const MAX_NICS = 1_024
 const MAX_ROGUES = 256
@@ -31,7 +31,7 @@ export interface GuardLook {
   /** All rules are there, and they learn of exactly these NICs. */
   whole: boolean
   acks: Ack[]
-  /** Taps whose guests answered as DHCP servers within the last hour. */
+  /** Taps whose guests answered as DHCP servers within the last ten minutes. */
   rogues: string[]
   /** Frames of such guests, since the table was made. */
   dropped: number

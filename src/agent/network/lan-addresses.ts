@@ -76,7 +76,7 @@ export class LanAddresses {
     return this.#look?.dropped ?? 0
   }
 
-  /** VMs that answered as DHCP servers within the last hour. */
+  /** VMs that answered as DHCP servers within the last ten minutes. */
   rogues(): Attachment[] {
     const taps = new Set(this.#look?.rogues)
     return this.all().filter(({ tap }) => taps.has(tap))

@@ -67,7 +67,7 @@ describe('the rules of the bridge guard', () => {
 
   it('remember no more than they may, and for no longer', () => {
     expect(guardRules([]).match(/size \d+/g)).toEqual(['size 1024', 'size 1024', 'size 256'])
-    expect(guardRules([]).match(/timeout \d+s/g)).toEqual(['timeout 600s', 'timeout 3600s'])
+    expect(guardRules([]).match(/timeout \d+s/g)).toEqual(['timeout 600s', 'timeout 600s'])
   })
 })
 
@@ -75,7 +75,7 @@ describe('what nft shows of the bridge guard', () => {
   it('is read as NICs, addresses and ages', () => {
     const json = listing({
       acks: [ack(WEB, 0x0a090032, 599), ack(DB, 0xc0a80101, 10)],
-      rogues: [{ elem: { val: DB.tap, expires: 3000 } }],
+      rogues: [{ elem: { val: DB.tap, expires: 300 } }],
     })
     expect(readGuard(json, [WEB])).toEqual({
       whole: true,
