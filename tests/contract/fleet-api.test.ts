@@ -260,6 +260,28 @@ describe('fleet API over its socket', () => {
     await poll(() => agent.attached === 0)
   })
 
+  it('an image that cannot be built here says why, before it is asked for and when it is', async () => {
+    await control.stop()
+    ports = { ...ports, platform: 'darwin', arch: 'arm64' }
+    await start()
+    const info = await client.fleet.getInfo({})
+    expect(info).toMatchObject({ buildTinyPossible: false, buildDebianPossible: false })
+    expect(info.buildDebianDetail).toMatch(/darwin arm64/)
+    const fault = await faultOf(client.images.buildDebianImage({}))
+    expect(fault).toMatchObject({ code: 'image/build-impossible', params: { image: 'debian-12' } })
+    expect(faultLine(fault.code, fault.params)).toMatch(/^debian-12 cannot be built here \(.*darwin arm64\)/)
+  })
+
+  it('an image that is being built is not begun a second time, and can be cancelled', async () => {
+    const { task } = await client.images.buildDebianImage({})
+    expect(task).toMatchObject({ kind: 'build_image', subject: 'debian-12' })
+    expect((await client.images.buildDebianImage({})).task?.id).toBe(task?.id)
+    await client.tasks.cancelTask({ id: task!.id })
+    const state = async () => (await client.tasks.getTask({ id: task!.id })).task?.state
+    await expect.poll(state, { timeout: 20_000 }).toBe('cancelled')
+    expect((await client.images.listImages({})).images).toEqual([])
+  })
+
   it('images are added by URL and digest, made default, and kept while used', async () => {
     await client.images.addImage({ name: 'debian', url: 'https://a.test/d.qcow2', sha256: DIGEST, makeDefault: true })
     const { vm } = await create({ name: 'web', imageUrl: '', imageSha256: '' })
