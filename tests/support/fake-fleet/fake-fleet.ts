@@ -190,13 +190,15 @@ export class FakeFleet {
         return {}
       }),
     })
+    const build = (subject: string) => {
+      const task = aTask({ kind: 'build_image', subject })
+      this.tell({ tasks: [task] })
+      return { task }
+    }
     router.service(ImageService, {
       listImages: () => ({ images: this.#state.images }),
-      buildTinyImage: seen('buildTinyImage', () => {
-        const task = aTask({ kind: 'build_image', subject: 'tiny' })
-        this.tell({ tasks: [task] })
-        return { task }
-      }),
+      buildTinyImage: seen('buildTinyImage', () => build('tiny')),
+      buildDebianImage: seen('buildDebianImage', () => build('debian-12')),
     })
     router.service(PortService, {
       listPorts: () => ({ ports: this.#state.ports }),
