@@ -54,11 +54,9 @@ const NOT_REPORTED: ClockState = { word: 'Not reported', off: '', offMs: 0 }
 
 /** A guest against its host. What was never measured is not reported, which is not zero. */
 export function guestClockState(clock: GuestClockFacts | undefined): ClockState {
-  if (clock?.source && clock.offsetUs !== undefined) {
-    const state = byOffset(clock.offsetUs, clock.uncertaintyUs)
-    return isLost(clock.lastAct) && state.word === 'In step' ? { ...state, word: 'Jumped' } : state
-  }
-  return isLost(clock?.lastAct) ? { ...NOT_REPORTED, word: 'Jumped' } : NOT_REPORTED
+  if (!clock?.source || clock.offsetUs === undefined) return NOT_REPORTED
+  const state = byOffset(clock.offsetUs, clock.uncertaintyUs)
+  return isLost(clock.lastAct) && state.word === 'In step' ? { ...state, off: '', word: 'Jumped' } : state
 }
 
 /** It stood still or was put elsewhere, and nobody has seen it right since. */
@@ -178,7 +176,7 @@ export function actWords(act: ClockActFacts | undefined): string {
 
 const POLICIES: Record<string, string> = {
   auto: 'The host where it can be asked, else network time.',
-  'host-only': "The host alone: the guest's network time sources are taken away.",
+  'host-only': 'The host alone: where the guest can ask it (KVM), its network time sources are taken away.',
   network: 'Network time in the guest alone; the host never sets it.',
   none: 'Whatever is in the guest; nothing is put in and nothing is set.',
   'windows-standalone': 'The host, through Hyper-V time. For Windows in no domain.',

@@ -25,7 +25,7 @@ export function cloudInitVerdict(guest: GuestFacts | undefined): GuestVerdict {
   const warned = guest.modules.filter(({ result }) => result !== 'failed')
   switch (guest.cloudInit) {
     case 'running':
-      return { tone: 'busy', text: `cloud-init is at work${stageOf(guest)}.`, effect: '' }
+      return { tone: 'busy', text: 'cloud-init is at work.', effect: '' }
     case 'done':
       return { tone: 'good', text: 'cloud-init finished.', effect: '' }
     case 'degraded':
@@ -46,11 +46,6 @@ export function cloudInitVerdict(guest: GuestFacts | undefined): GuestVerdict {
     default:
       return unknown(`cloud-init says "${guest.cloudInit}".`)
   }
-}
-
-function stageOf({ modules }: GuestFacts): string {
-  const stage = modules.at(-1)?.stage
-  return stage ? `, in ${stage}` : ''
 }
 
 interface Named {

@@ -173,9 +173,9 @@ describe('clocks over the fleet API', () => {
       throw new Error('what is that')
     }
     expect((await set()).params).toMatchObject({ vm: 'db', host: 'rack' })
-    await client.vms.updateVm({ vm: 'db', clockPolicy: 'network' })
+    await client.vms.updateVm({ vm: 'db', clockPolicy: 'windows-domain' })
     failed({ cause: 'asked', means: 'none', result: 'failed' })
-    expect(await set()).toMatchObject({ code: 'clock/left-alone', params: { policy: 'network' } })
+    expect(await set()).toMatchObject({ code: 'clock/left-alone', params: { policy: 'windows-domain' } })
     report(undefined, {}, 'stopped')
     await expect.poll(async () => (await client.vms.getVm({ vm: 'db' })).vm?.power).toBe('stopped')
     expect(await set()).toMatchObject({ code: 'clock/not-running' })

@@ -329,7 +329,9 @@ export function clockScene(now: number): FleetState {
 /** The clock fleet whose hosts agree against this computer. */
 export function wrongAppScene(now: number): FleetState {
   const fleet = clockScene(now)
-  for (const host of fleet.hosts.slice(0, 2))
-    host.clock = aHostClock(now, { wrong: 'app', appOffsetUs: -41_000_000n, appUncertaintyUs: 6000n })
+  const against = { wrong: 'app', appOffsetUs: -41_000_000n, appUncertaintyUs: 6000n }
+  const [rack] = fleet.hosts
+  if (rack) rack.clock = aHostClock(now, against)
+  fleet.hosts.push(aHost({ name: 'rack2-08', lastSeenAt: at(now), clock: aHostClock(now, against) }))
   return fleet
 }

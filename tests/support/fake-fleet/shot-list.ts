@@ -385,7 +385,7 @@ export const SHOTS: Shot[] = [
     path: '/hosts',
     scene: wrongAppScene,
     act: async (page) => {
-      await page.getByRole('link', { name: 'this-computer' }).first().click()
+      await page.getByRole('link', { name: 'rack2-08' }).click()
     },
   },
   {

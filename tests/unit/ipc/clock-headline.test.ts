@@ -54,9 +54,10 @@ describe('the sentence above all clocks', () => {
     )
     expect(clockHeadline([host('a')], [guest('web', 0.2)])).toMatchObject({ tone: 'warn', guestId: 'id-web' })
     const lastAct = { cause: 'resume', means: 'none', result: 'failed', detail: '' }
-    expect(clockHeadline([host('a')], [{ id: 'x', name: 'db', clock: { source: '', lastAct } }]).text).toBe(
-      'db stood still, and its clock was not seen right since.',
-    )
+    expect(
+      clockHeadline([host('a')], [{ id: 'x', name: 'db', clock: { source: 'guest_agent', offsetUs: 0n, lastAct } }])
+        .text,
+    ).toBe('db stood still, and its clock was not seen right since.')
   })
 
   it('names the hosts that nothing keeps', () => {

@@ -11,7 +11,7 @@ import type { VmRow } from '../store/vm-row.ts'
 import type { Registry } from '../sync/registry.ts'
 
 /** The agent asks the guest, waits for chrony's burst and measures again, each with a deadline of its own. */
-const SET_TIMEOUT_MS = 25_000
+const SET_TIMEOUT_MS = 45_000
 
 export interface ClockApiDeps {
   /** A VM of this fleet that is not deleted; raises vm/* faults. */
@@ -64,8 +64,8 @@ async function setClock(deps: ClockApiDeps, vm: VmRow, signal: AbortSignal): Pro
   if (answer.clock && done) return answer.clock
   const detail = act?.detail || answer.clock?.detail || ''
   const params = { vm: vm.name, host, ...(detail ? { detail: detail.slice(0, 300).replace(/[.]$/, '') } : {}) }
-  if (act?.means === 'none' && vm.clockPolicy !== 'auto' && vm.clockPolicy !== 'host-only')
-    throw new Fault('clock/left-alone', 'permanent', { ...params, policy: vm.clockPolicy })
+  if (act?.means === 'none' && (vm.clockPolicy === 'none' || vm.clockPolicy === 'windows-domain'))
+    throw new Fault('clock/left-alone', 'permanent', { vm: vm.name, host, policy: vm.clockPolicy })
   throw new Fault('clock/not-set', 'transient', params)
 }
 

@@ -61,7 +61,8 @@ export class FleetFeed {
       asOf: undefined,
       metrics: undefined,
       clock: undefined,
-      guest: vm.guest && { ...vm.guest, asOf: undefined },
+      // While cloud-init is at work its age is the sign of life.
+      guest: vm.guest && { ...vm.guest, ...(vm.guest.cloudInit === 'running' ? {} : { asOf: undefined }) },
     }),
     (vm) => vm.hostId,
   )

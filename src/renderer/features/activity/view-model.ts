@@ -22,6 +22,8 @@ const VERBS: Record<string, string> = {
   unpublish: 'unpublished',
   build: 'built',
   rename: 'renamed',
+  update: 'was changed',
+  set_clock: 'was to have its clock set',
 }
 const NOUNS: Record<string, string> = { vm: 'VM', host: 'Host', image: 'Image', port: 'Port', task: 'Task' }
 const SHOWN_ELSEWHERE = new Set(['name', 'said', 'vm', 'host', 'image', 'vm_name', 'host_name'])

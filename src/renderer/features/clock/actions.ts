@@ -3,10 +3,13 @@ import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { api } from '../../api/transport.ts'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
 
+/** The guest is asked, waited for and measured again. */
+const SET_TIMEOUT_MS = 60_000
+
 /** Asks the host to set a guest's clock now, and says what was measured after. */
 export async function setGuestClock(vm: Vm): Promise<void> {
   try {
-    const { clock } = await api.clock.setGuestClock({ vm: vm.id })
+    const { clock } = await api.clock.setGuestClock({ vm: vm.id }, { timeoutMs: SET_TIMEOUT_MS })
     toastDone(`Clock of ${vm.name} on ${vm.hostName}: ${clockText(guestClockState(clock))}`)
   } catch (error) {
     toastFault(error)

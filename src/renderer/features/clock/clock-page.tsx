@@ -78,7 +78,7 @@ export function ClockPage({ filter }: { filter: string }) {
               onOpen={open}
               dimmed={(row) => row.asOf !== ''}
               initialSort={{ id: 'state', desc: false }}
-              minWidth={640}
+              minWidth={560}
             />
           )}
           <details className="max-h-64 shrink-0 overflow-y-auto border-line border-t px-5 py-2 text-xs">

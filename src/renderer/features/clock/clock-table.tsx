@@ -37,7 +37,7 @@ export const clockColumns: TableColumn<ClockRow>[] = [
     width: '290px',
     sort: clockRank,
     cell: (row) => (
-      <span className="flex min-w-0 items-baseline gap-2">
+      <span className="flex min-w-0 items-center gap-2">
         <StateWord state={row.state} />
         {row.asOf && <span className="shrink-0 text-faint text-xs">as of {row.asOf}</span>}
       </span>
@@ -47,7 +47,7 @@ export const clockColumns: TableColumn<ClockRow>[] = [
   {
     id: 'breaks',
     header: 'Breaks',
-    width: '210px',
+    width: '230px',
     from: 'middle',
     sort: (row) => row.breaks || undefined,
     cell: (row) => known(row.breaks),

@@ -109,7 +109,6 @@ export function lastActWords(clock: GuestClock | undefined, nowMs: number): stri
 }
 
 const LEFT_ALONE: Record<string, string> = {
-  network: 'network time in the guest',
   none: 'whatever is in the guest',
   'windows-domain': 'its Windows domain',
 }
@@ -162,5 +161,6 @@ export function headlineOf(hosts: ReadonlyMap<string, Host>, vms: ReadonlyMap<st
 /** A word for the strip below every page. */
 export function stripWord({ tone }: ClockHeadline): string {
   if (tone === 'good') return 'Clocks in step'
+  if (tone === 'warn') return 'Check clocks'
   return tone === 'unknown' ? 'No clock reported' : 'Clock off'
 }

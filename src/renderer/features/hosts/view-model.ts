@@ -1,3 +1,4 @@
+import { hostClockState } from '../../../ipc/clock-words.ts'
 import { type FaultData, faultFromData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { FilterRecord } from '../../lib/filter.ts'
@@ -124,7 +125,7 @@ const takenOf = (total: bigint | undefined, free: bigint | undefined): Share | u
     ? undefined
     : { used: Number(total > free ? total - free : 0n), total: Number(total) }
 
-export const HOST_FILTER_FIELDS = ['state', 'name', 'address', 'os', 'arch'] as const
+export const HOST_FILTER_FIELDS = ['state', 'name', 'address', 'os', 'arch', 'clock'] as const
 
 export const hostFilterRecord = (host: Host, nowMs: number): FilterRecord => ({
   state: hostState(host, nowMs).word,
@@ -132,4 +133,5 @@ export const hostFilterRecord = (host: Host, nowMs: number): FilterRecord => ({
   address: host.address || 'this computer',
   os: host.os,
   arch: host.arch,
+  clock: hostClockState(host.clock).word,
 })

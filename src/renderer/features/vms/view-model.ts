@@ -1,3 +1,4 @@
+import { guestClockState } from '../../../ipc/clock-words.ts'
 import { type FaultText, faultText, printable } from '../../../ipc/fault-text.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
@@ -189,7 +190,7 @@ export function vmActions(vm: Vm) {
   }
 }
 
-export const VM_FILTER_FIELDS = ['state', 'name', 'host', 'ip', 'image', 'label', 'id'] as const
+export const VM_FILTER_FIELDS = ['state', 'name', 'host', 'ip', 'image', 'label', 'clock', 'id'] as const
 
 export function vmFilterRecord(vm: Vm, nowMs: number): FilterRecord {
   const labels = Object.entries(vm.labels).map(([k, v]) => (v ? `${k}=${v}` : k))
@@ -200,6 +201,7 @@ export function vmFilterRecord(vm: Vm, nowMs: number): FilterRecord {
     ip: [vm.ip, vm.networkIp].filter(Boolean).join(' '),
     image: vmImage(vm),
     label: labels.join(' '),
+    clock: vm.power === 'running' ? guestClockState(vm.clock).word : '',
     id: vm.id,
   }
 }

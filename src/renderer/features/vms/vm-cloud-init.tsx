@@ -1,6 +1,6 @@
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cloudInitVerdict, type GuestVerdict, payloadVerdict } from '../../../ipc/guest-words.ts'
-import { formatAgo } from '../../lib/format.ts'
+import { formatAgo, formatDuration } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -25,10 +25,10 @@ export function CloudInitPart({ vm }: { vm: Vm }) {
     <Centred>
       <Card title="cloud-init">
         <Verdict verdict={verdict} old={vm.hostUnknown} />
-        {verdict.tone === 'unknown' && (
+        {(verdict.tone === 'unknown' || verdict.tone === 'busy') && (
           <p className="mt-2 text-dim">
-            Its console shows what it does.{' '}
-            <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'console' })} className="text-accent hover:underline">
+            {verdict.tone === 'busy' && atWork(vm, asOf, now)} Its console shows each step.{' '}
+            <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'console' })} className="text-accent underline">
               Open the console
             </a>
           </p>
@@ -54,6 +54,13 @@ export function CloudInitPart({ vm }: { vm: Vm }) {
   )
 }
 
+/** How long, and the last sign of life: never only that it turns. */
+function atWork(vm: Vm, asOf: number | undefined, now: number): string {
+  const since = msOf(vm.startedAt)
+  const long = since === undefined ? '' : `Started ${formatDuration(now - since)} ago. `
+  return `${long}${asOf === undefined ? '' : `The guest last said so ${formatAgo(new Date(asOf), new Date(now))}.`}`
+}
+
 const Centred = ({ children }: { children: React.ReactNode }) => (
   <div className="mx-auto grid max-w-5xl gap-4">{children}</div>
 )
@@ -76,7 +83,7 @@ function Modules({ modules }: { modules: NonNullable<Vm['guest']>['modules'] }) 
   return (
     <ul aria-label="Modules that did not go well" className="mt-3 grid gap-1.5 border-line border-t pt-3">
       {modules.map(({ name, stage, result, detail }) => (
-        <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,max-content)_1fr]">
+        <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,16rem)_1fr]">
           <StateWord state={{ word: `${name} ${result}`, tone: result === 'failed' ? 'bad' : 'warn' }} />
           <span className="min-w-0 break-words text-dim">
             {[detail, stage && `(${stage})`].filter(Boolean).join(' ') || 'it said no more'}

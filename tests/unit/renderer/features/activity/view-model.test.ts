@@ -14,6 +14,11 @@ it('an entry is a sentence about its object', () => {
 it('what was asked is not told as done, and what happened of itself is told in the words of the host', () => {
   expect(sentence('vm.stop').text).toBe('VM web-1 was asked to stop')
   expect(sentence('vm.start').text).toBe('VM web-1 was asked to start')
+  expect(sentence('vm.set_clock', { result: 'failed' })).toMatchObject({
+    text: 'VM web-1 was to have its clock set',
+    more: 'on rack2-07, result failed',
+  })
+  expect(sentence('vm.update', { clock_policy: 'network' }).more).toBe('on rack2-07, clock policy network')
   const trouble = sentence('vm.trouble', { name: 'web-1', reason: 'vm/exited', said: 'web-1 ended by itself.' })
   expect(trouble).toEqual({ text: 'web-1 ended by itself.', more: 'on rack2-07, reason vm/exited' })
   expect(sentence('vm.recovered').text).toBe('VM web-1 runs well again')
