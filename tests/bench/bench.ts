@@ -5,6 +5,7 @@ import { benchAdopt, benchAgentMemory, benchAppMemory, benchRoundTrip } from './
 import { benchConsole } from './console.ts'
 import { benchCreate, benchCreateToVmm } from './create.ts'
 import { type BenchResult, machine } from './measure.ts'
+import { benchProxy } from './proxy.ts'
 import { benchReport } from './report.ts'
 
 /** What is measured together, by the names people ask for. */
@@ -17,6 +18,7 @@ const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<B
   { names: ['app_pss'], run: benchAppMemory },
   { names: ['report_1000'], run: benchReport },
   { names: ['console_throughput'], run: benchConsole },
+  { names: ['proxy_throughput'], run: benchProxy },
 ]
 const ALL = GROUPS.flatMap(({ names }) => names)
 

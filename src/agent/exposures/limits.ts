@@ -18,7 +18,7 @@ export interface PortLimits {
 
 export const PORT_LIMITS: PortLimits = {
   perPort: 1_024,
-  inAll: 4_096,
+  inAll: 2_048,
   connectMs: 10_000,
   tcpIdleMs: 124 * 60_000,
   halfClosedIdleMs: 15 * 60_000,

@@ -16,9 +16,14 @@ export interface ReachParts {
   forward?(vmId: string, protocol: Protocol, guestPort: number): Promise<number>
 }
 
+/** Ways known at once; one more forgets them all, and each is asked for again. */
+const MAX_WAYS = 2_000
+
 /** The way to a guest's ports. */
 export class Reach {
   readonly #parts: ReachParts
+  /** Loopback ports a hypervisor forwards, as long as this run of it lasts. */
+  readonly #ways = new Map<string, { run: string; port: Promise<number> }>()
 
   constructor(parts: ReachParts) {
     this.#parts = parts
@@ -39,9 +44,21 @@ export class Reach {
     if (host !== '') return { host, port: guestPort }
     if (!this.#parts.forward) throw noWay('its address is not known yet')
     try {
-      return { host: '127.0.0.1', port: await this.#parts.forward(vmId, protocol, guestPort) }
+      return { host: '127.0.0.1', port: await this.#way(vmId, protocol, guestPort) }
     } catch (error) {
       throw noWay(error instanceof Error ? error.message : String(error), error)
     }
+  }
+
+  #way(vmId: string, protocol: Protocol, guestPort: number): Promise<number> {
+    const key = `${vmId}/${protocol}/${guestPort}`
+    const run = this.#parts.run(vmId)
+    const known = this.#ways.get(key)
+    if (known?.run === run) return known.port
+    const way = { run, port: this.#parts.forward!(vmId, protocol, guestPort) }
+    if (this.#ways.size >= MAX_WAYS) this.#ways.clear()
+    this.#ways.set(key, way)
+    way.port.catch(() => this.#ways.get(key) === way && this.#ways.delete(key))
+    return way.port
   }
 }
