@@ -88,6 +88,16 @@ const isPrefix = (bytes: Uint8Array): boolean => {
 }
 
 function checkText(text: string): Remark[] {
+  if (text.trim() === '')
+    return [
+      {
+        at: 0,
+        severity: 'warning',
+        rule: 'empty',
+        what: 'there is nothing in this but blanks',
+        fix: 'Write what is wanted, or leave the user-data empty.',
+      },
+    ]
   if (!text.startsWith('\ufeff')) return checkPart(text, 0, text.length, undefined)
   const mark: Remark = {
     at: 0,

@@ -83,3 +83,23 @@ export const openConsole = async (page: Page, fleet: FakeFleet) => {
   await page.getByText('Live').waitFor()
   await page.waitForTimeout(400)
 }
+
+export const BAD_USER_DATA = `#cloud-config
+hostname: web-13
+package: [nginx]
+write_files:
+  - path: /etc/app.conf
+    permissions: 0644
+    content: |
+      listen: 8080
+runcmd:
+  - systemctl enable app
+  - echo status: ok > /etc/status
+power_state:
+  mode: poweroff
+`
+
+export async function typeUserData(page: Page, text: string) {
+  await page.getByLabel('cloud-init user-data').fill(text)
+  await page.getByRole('list', { name: 'Findings in the user-data' }).waitFor()
+}

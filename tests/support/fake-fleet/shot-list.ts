@@ -6,7 +6,17 @@ import type { FakeFleet } from './fake-fleet.ts'
 import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
-import { ask, NEW_KEY, OLD_KEY, onboarding, openConsole, showTask, vmPage } from './shot-acts.ts'
+import {
+  ask,
+  BAD_USER_DATA,
+  NEW_KEY,
+  OLD_KEY,
+  onboarding,
+  openConsole,
+  showTask,
+  typeUserData,
+  vmPage,
+} from './shot-acts.ts'
 
 export interface Shot {
   name: string
@@ -319,6 +329,21 @@ export const SHOTS: Shot[] = [
       fleet.goDown()
       await page.getByText('has not answered since').waitFor()
     },
+  },
+  {
+    name: '34-create-user-data',
+    path: '/vms/new',
+    scene: busyScene,
+    size: { width: 1280, height: 1000 },
+    act: (page) => typeUserData(page, BAD_USER_DATA),
+  },
+  {
+    name: '35-create-user-data-dark',
+    path: '/vms/new',
+    scene: busyScene,
+    dark: true,
+    size: { width: 1280, height: 1000 },
+    act: (page) => typeUserData(page, BAD_USER_DATA),
   },
   { name: '33-create-no-image', path: '/vms/new', scene: (now) => Object.assign(busyScene(now), { images: [] }) },
   { name: '60-images', path: '/images', scene: busyScene },

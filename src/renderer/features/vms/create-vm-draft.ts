@@ -1,7 +1,8 @@
 import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
+import type { Finding } from '../../../ipc/cloud-init/finding.ts'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { DEFAULT_SIZE, type Problem, problemsOf } from '../../../ipc/rules.ts'
-import { checkCloudInit } from './cloud-init-check.ts'
+import { refusalText } from './cloud-init-text.ts'
 
 /** The create form as it is typed: numbers stay text until they are checked. */
 export interface CreateVmDraft {
@@ -70,13 +71,14 @@ export function createVmProblems(
   draft: CreateVmDraft,
   image: Image | undefined,
   taken: ReadonlySet<string>,
+  found: readonly Finding[],
 ): Problem[] {
   const problems = problemsOf('createVm', checkedShape(draft, image)).map((p) => ({
     ...p,
     problem: p.problem.replace(/\b(mem_mb|disk_gb|vcpus)\b/, (wire) => FORM_WORDS[wire] ?? wire),
   }))
   if (taken.has(draft.name)) problems.push({ field: 'name', problem: 'this name is in use' })
-  const cloudInit = checkCloudInit(draft.cloudInit)
+  const cloudInit = refusalText(found)
   if (cloudInit) problems.push({ field: 'cloud_init', problem: cloudInit })
   return problems
 }

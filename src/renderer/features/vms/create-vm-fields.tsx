@@ -5,7 +5,9 @@ import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { formatMemory } from '../../lib/format.ts'
 import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx'
 import { shareOf } from '../hosts/view-model.ts'
+import { CloudInitField } from './cloud-init-field.tsx'
 import type { CreateVmDraft, Sizes } from './create-vm-draft.ts'
+import type { Findings } from './use-findings.ts'
 
 interface CreateVmFieldsProps {
   draft: CreateVmDraft
@@ -18,9 +20,11 @@ interface CreateVmFieldsProps {
   image: Image | undefined
   /** What empty size fields mean. */
   sizes: Sizes
+  /** Of the user-data. */
+  findings: Findings
 }
 
-export function CreateVmFields({ draft, set, problem, hosts, images, image, sizes }: CreateVmFieldsProps) {
+export function CreateVmFields({ draft, set, problem, hosts, images, image, sizes, findings }: CreateVmFieldsProps) {
   const defaultImage = images.find((i) => i.isDefault)
   const chosenHost = hosts.find((h) => h.id === draft.host)
   return (
@@ -112,15 +116,7 @@ export function CreateVmFields({ draft, set, problem, hosts, images, image, size
         />
       </div>
       <div className="sm:col-span-6">
-        <TextArea
-          label="cloud-init user-data"
-          rows={7}
-          value={draft.cloudInit}
-          placeholder={'#cloud-config\npackages:\n  - nginx'}
-          problem={problem('cloud_init')}
-          hint="Given to the guest byte for byte, never rewritten."
-          onChange={(e) => set({ cloudInit: e.target.value })}
-        />
+        <CloudInitField value={draft.cloudInit} findings={findings} onChange={(cloudInit) => set({ cloudInit })} />
       </div>
       <div className="sm:col-span-6">
         <CheckField

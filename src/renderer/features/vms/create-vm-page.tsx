@@ -20,6 +20,7 @@ import {
   freeName,
 } from './create-vm-draft.ts'
 import { CreateVmFields } from './create-vm-fields.tsx'
+import { useFindings } from './use-findings.ts'
 
 const KEY_MEMORY = 'eitri.ssh-keys'
 
@@ -51,10 +52,12 @@ export function CreateVmPage({ host }: { host: string }) {
   const image = images.find((i) => i.id === draft.image) ?? defaultImage
   const chosenHost = hosts.find((h) => h.id === draft.host)
   const sizes = defaultSizes(image)
-  const problems = createVmProblems(draft, image, taken)
+  const findings = useFindings(draft.cloudInit)
+  const problems = createVmProblems(draft, image, taken, draft.cloudInit === '' ? [] : findings.found)
   const problem = (field: string) => problems.find((p) => p.field === field)?.problem
   const blocked =
     hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'An image is needed first.' : undefined
+  const refused = problem('cloud_init')
 
   const submit = async () => {
     setSending(true)
@@ -105,6 +108,7 @@ export function CreateVmPage({ host }: { host: string }) {
               images={images}
               sizes={sizes}
               image={image}
+              findings={findings}
             />
             {fault && (
               <div className="sm:col-span-6">
@@ -120,7 +124,11 @@ export function CreateVmPage({ host }: { host: string }) {
                 {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
                 {copied ? 'Copied' : 'Copy as CLI'}
               </Button>
-              {blocked && <span className="text-warn">{blocked}</span>}
+              {blocked ? (
+                <span className="text-warn">{blocked}</span>
+              ) : (
+                refused && <span className="line-clamp-2 min-w-0 text-bad text-xs">User-data: {refused}.</span>
+              )}
               <a href={hrefOf({ page: 'vms', filter: '' })} className={`ml-auto ${buttonClass('plain')}`}>
                 Cancel
               </a>

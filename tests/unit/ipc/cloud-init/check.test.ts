@@ -79,6 +79,10 @@ describe('the checker', () => {
     )
   })
 
+  it('says of blanks that they are nothing', () => {
+    expect(brief(checkUserData(' \n\n'))).toEqual([[1, 'empty', 'warning']])
+  })
+
   it('says the same of text and of its bytes', () => {
     for (const { input } of [...WRONG, ...RIGHT])
       if (typeof input === 'string')

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { checkCloudInit } from '../../../../../src/renderer/features/vms/cloud-init-check.ts'
+import { checkUserData } from '../../../../../src/ipc/cloud-init/check.ts'
+import {
+  findingsSummary,
+  inOrder,
+  lineRange,
+  nextFinding,
+} from '../../../../../src/renderer/features/vms/cloud-init-text.ts'
 import {
   type CreateVmDraft,
   checkedShape,
@@ -23,7 +29,7 @@ const aDraft = (changes: Partial<CreateVmDraft> = {}): CreateVmDraft => ({
   ...changes,
 })
 const problems = (changes: Partial<CreateVmDraft>) =>
-  createVmProblems(aDraft(changes), anImage(), new Set(['taken'])).map((p) => `${p.field}: ${p.problem}`)
+  createVmProblems(aDraft(changes), anImage(), new Set(['taken']), []).map((p) => `${p.field}: ${p.problem}`)
 
 describe('the create form', () => {
   it('asks for a clock policy only where one was chosen', () => {
@@ -72,24 +78,42 @@ describe('the create form', () => {
   })
 })
 
-describe('a look at user-data', () => {
-  it.each([
-    ['', undefined],
-    ['#cloud-config\npackages: [nginx]\n', undefined],
-    ['#!/bin/sh\nset -e\n', undefined],
-    ['## template: jinja\n#cloud-config\n', undefined],
-    ['\ufeff#cloud-config\n', 'line 1: starts with a byte order mark; cloud-init would ignore it all'],
-    ['\n#cloud-config\n', 'line 1: is blank; the first line must be the header'],
-    ['packages: [nginx]\n', 'line 1: must be a header such as #cloud-config or #!/bin/sh'],
-    ['#!/bin/sh\r\nset -e\r\n', 'a script with Windows line ends does not run'],
-    ['#cloud-config\na:\n\tb: 1\n', 'line 3: indent with spaces, not with a tab'],
-  ])('%j → %s', (text, problem) => expect(checkCloudInit(text)).toBe(problem))
+describe('user-data in the create form', () => {
+  const text = '#cloud-config\nhostname: no\nruncmd: x\n'
+  const found = checkUserData(text)
 
-  it('names the line YAML cannot be read at', () => {
-    expect(checkCloudInit('#cloud-config\na: [1\nb: 2\n')).toMatch(/^line \d: /)
+  it('is refused with the line of its first error, and not for warnings', () => {
+    expect(createVmProblems(aDraft({ cloudInit: text }), anImage(), new Set(), found)).toEqual([
+      { field: 'cloud_init', problem: expect.stringMatching(/^line 3: "runcmd" must be a list/) },
+    ])
+    const warnings = found.filter((f) => f.severity !== 'error')
+    expect(createVmProblems(aDraft({ cloudInit: text }), anImage(), new Set(), warnings)).toEqual([])
   })
 
-  it('names the line of a key given twice', () => {
-    expect(checkCloudInit('#cloud-config\na: 1\nb: 2\na: 3\n')).toMatch(/^line 4: .*unique/)
+  it('is summed up in words', () => {
+    expect(findingsSummary(found)).toBe('1 error, 1 warning')
+    expect(findingsSummary([])).toBe('')
+  })
+
+  it('is gone through line by line, around both ends', () => {
+    const lines = [1, 2, 3].flatMap((line) => [
+      nextFinding(found, line, false)?.line,
+      nextFinding(found, line, true)?.line,
+    ])
+    expect(lines).toEqual([2, 3, 3, 3, 2, 2])
+  })
+
+  it('has lines that begin and end where an editor has them', () => {
+    expect(
+      [1, 2, 3, 4, 9].map((line) => lineRange(text, line)).map(({ start, end }) => text.slice(start, end)),
+    ).toEqual(['#cloud-config', 'hostname: no', 'runcmd: x', '', ''])
+  })
+
+  it('is mended from its end on, so that no edit moves another', () => {
+    const edits = [
+      { start: 24, end: 24, text: "'" },
+      { start: 26, end: 26, text: "'" },
+    ]
+    expect(inOrder(edits).map(({ start }) => start)).toEqual([26, 24])
   })
 })
