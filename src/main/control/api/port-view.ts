@@ -15,7 +15,7 @@ export function portView(
   row: ExposureRow,
   { vm, host, live, monotonicNow }: { vm: VmRow; host: HostRow; live: HostLive; monotonicNow: number },
 ): Port {
-  const status = live.report?.exposures.find(({ id }) => id === row.id)
+  const status = live.exposures?.get(row.id)
   const { active, refused, dropped } = status?.sessions ?? {}
   const known = status && STATES.includes(status.state)
   return create(PortSchema, {

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Fault } from '../../../ipc/faults.ts'
-import type { Hello, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { ExposureStatus, Hello, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { QuarantinedVm, VmRow } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type ClockSample, withSample } from '../clock/app-offset.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
@@ -32,9 +32,10 @@ export interface HostLive {
   /** The last Hello and Report, kept when the session ends: last known, not current. */
   hello?: Hello
   report?: Report
-  /** The report's rows by VM id. */
+  /** The report's rows by id. */
   vms?: ReadonlyMap<string, VmRow>
   quarantined?: ReadonlyMap<string, QuarantinedVm>
+  exposures?: ReadonlyMap<string, ExposureStatus>
   /** When the last report arrived, wall clock and monotonic ms. */
   reportedAt?: Date
   reportedMonotonic?: number
@@ -95,6 +96,7 @@ export class Registry {
       live.report = report
       live.vms = new Map(report.vms.map((vm) => [vm.vmId, vm]))
       live.quarantined = new Map(report.quarantined.map((vm) => [vm.vmId, vm]))
+      live.exposures = new Map(report.exposures.map((exposure) => [exposure.id, exposure]))
       live.reportedAt = at.date
       live.reportedMonotonic = at.monotonic
       const sample = clockSample(session, report, at)

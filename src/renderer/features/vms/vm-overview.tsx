@@ -4,7 +4,7 @@ import { formatAgo, formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
-import { useHost } from '../../state/use-fleet.ts'
+import { useHost, usePorts } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
@@ -15,6 +15,7 @@ import { AuditList } from '../activity/audit-list.tsx'
 import { guestClockView, hasClock } from '../clock/view-model.ts'
 import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
+import { publishedAt } from '../ports/view-model.ts'
 import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmState, vmTrouble } from './view-model.ts'
 import { GuestTrouble } from './vm-cloud-init.tsx'
 import { useRows } from './vm-use.tsx'
@@ -132,6 +133,7 @@ const ImageName = ({ vm }: { vm: Vm }) => (
 
 function Resources({ vm }: { vm: Vm }) {
   const labels = Object.entries(vm.labels)
+  const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   return (
     <Card title="What it has">
       <Facts
@@ -152,6 +154,14 @@ function Resources({ vm }: { vm: Vm }) {
             ) : (
               '–'
             ),
+          ],
+          [
+            'Ports',
+            <a key="ports" href={hrefOf({ page: 'vm', id: vm.id, tab: 'ports' })} className="hover:underline">
+              {ports.length === 0
+                ? 'none published'
+                : ports.map((p) => `${publishedAt(p)} → ${p.guestPort}`).join(', ')}
+            </a>,
           ],
           ['Starts with its host', vm.autostart ? 'yes' : 'no'],
           ...(labels.length > 0
