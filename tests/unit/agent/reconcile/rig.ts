@@ -5,7 +5,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { OnProgress } from '../../../../src/agent/images/download.ts'
 import type { BootImage } from '../../../../src/agent/images/image-cache.ts'
 import { CreateSlots } from '../../../../src/agent/reconcile/create-slots.ts'
-import { Engine } from '../../../../src/agent/reconcile/engine.ts'
+import { Engine, type PublishedPorts } from '../../../../src/agent/reconcile/engine.ts'
 import type { Images } from '../../../../src/agent/reconcile/pass-deps.ts'
 import { type Caps, QuotaLedger } from '../../../../src/agent/reconcile/quota.ts'
 import type { Measured } from '../../../../src/agent/reconcile/report.ts'
@@ -17,7 +17,7 @@ import type { SeedInput } from '../../../../src/agent/seed/seed-documents.ts'
 import type { Clock } from '../../../../src/ipc/base/clock.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
 import { Fault } from '../../../../src/ipc/faults.ts'
-import { DesiredStateSchema, SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { DesiredStateSchema, type Exposure, SnapshotSchema } from '../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import {
   type QuarantinedVm,
   type VmRow,
@@ -145,6 +145,7 @@ export interface RigOptions {
   /** For a great many VMs: no story is kept, and no disk files are made. */
   many?: boolean
   measured?: Measured
+  exposures?: PublishedPorts
 }
 
 /** An engine over fakes. `restart` gives it a successor on the same records. */
@@ -200,7 +201,7 @@ export class Rig implements AsyncDisposable {
 
   /** A successor that has just started. */
   async begin({ tick = false } = {}): Promise<void> {
-    const { slots = 0, passTimeoutMs = 0, measured } = this.#options
+    const { slots = 0, passTimeoutMs = 0, measured, exposures } = this.#options
     this.slots = new CreateSlots(slots)
     this.engine = new Engine({
       passes: {
@@ -236,14 +237,16 @@ export class Rig implements AsyncDisposable {
       consoleEnd: () => 0n,
       passTimeoutMs,
       ...(measured ? { measured } : {}),
+      ...(exposures ? { exposures } : {}),
     })
     if (!this.#options.many) this.engine.onChange(() => this.#tell())
     await this.engine.start({ tick })
   }
 
   /** Sends the next snapshot and does not wait for the work. */
-  async send(vms: VmSpec[], epoch = ++this.#epoch): Promise<'accepted' | 'fenced'> {
-    return await this.engine.accept(create(SnapshotSchema, { epoch, state: create(DesiredStateSchema, { vms }) }))
+  async send(vms: VmSpec[], epoch = ++this.#epoch, exposures: Exposure[] = []): Promise<'accepted' | 'fenced'> {
+    const state = create(DesiredStateSchema, { vms, exposures })
+    return await this.engine.accept(create(SnapshotSchema, { epoch, state }))
   }
 
   /** Sends the next snapshot and waits until there is nothing left to do. */
