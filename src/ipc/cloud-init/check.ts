@@ -127,7 +127,7 @@ function checkPart(whole: string, from: number, to: number, said: Kind | undefin
     case 'include':
       return [...remarks, ...checkInclude(text, start)]
     case 'jinja':
-      return [...remarks, ...checkTemplate(text, start)]
+      return [...remarks, ...checkTemplate(text, start, said !== undefined)]
     case 'mime':
       return [...remarks, ...checkMime(text, start)]
     default:
@@ -152,8 +152,8 @@ function plainConfig(text: string, start: number): Remark[] {
   ]
 }
 
-function checkTemplate(text: string, start: number): Remark[] {
-  if (!isJinjaLine(text, start)) return [explainFirstLine(text, start)]
+function checkTemplate(text: string, start: number, said: boolean): Remark[] {
+  if (!isJinjaLine(text, start, said)) return [explainFirstLine(text, start)]
   const line = text.indexOf('\n', start)
   if (line < 0) return []
   const { text: rendered, remarks, broken } = readJinja(text, line + 1)

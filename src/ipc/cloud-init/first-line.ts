@@ -136,6 +136,6 @@ const firstWords = (text: string, start: number): string =>
     .split('\n')
     .find((line) => !/^\s*(?:#.*)?$|^---/.test(line)) ?? ''
 
-/** Whether the line of a template header says what cloud-init renders. */
-export const isJinjaLine = (text: string, start: number): boolean =>
-  /^## template: jinja[ \t\r]*$/i.test(text.slice(start).split('\n', 1)[0] ?? '')
+/** Whether the line of a template header says what cloud-init renders; a part whose MIME type says so is taken with less care. */
+export const isJinjaLine = (text: string, start: number, said: boolean): boolean =>
+  (said ? /^##\s*template:\s*jinja\s*$/i : /^## template: jinja\s*$/i).test(text.slice(start).split('\n', 1)[0] ?? '')

@@ -146,6 +146,21 @@ echo hello
 `,
   ),
   clean(
+    'a MIME part that is a template by its type',
+    doc`
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: text/jinja2
+
+## template:jinja
+#cloud-config
+hostname: {{ v1.local_hostname }}
+--b--
+`,
+  ),
+  clean(
     'yes and off where they are true and false',
     '#cloud-config\nssh_pwauth: off\npackage_upgrade: yes\ndisable_root: no\n',
   ),
