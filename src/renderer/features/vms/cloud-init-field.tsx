@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useId, useRef } from 'react'
+import { type KeyboardEvent, type Ref, useId, useRef } from 'react'
 import type { Edit, Finding } from '../../../ipc/cloud-init/finding.ts'
 import { cx } from '../../lib/class-names.ts'
 import { formatBytes } from '../../lib/format.ts'
@@ -7,7 +7,6 @@ import { CloudInitFindings } from './cloud-init-findings.tsx'
 import { findingsSummary, inOrder, lineRange, nextFinding } from './cloud-init-text.ts'
 import type { Findings } from './use-findings.ts'
 
-const LINE_PX = 20
 const ROWS = 9
 
 interface CloudInitFieldProps {
@@ -29,7 +28,7 @@ export function CloudInitField({ value, findings, onChange }: CloudInitFieldProp
     const { start, end } = lineRange(text.value, line)
     text.focus()
     text.setSelectionRange(Math.min(start + (column ?? 1) - 1, end), end)
-    text.scrollTop = Math.max(0, (line - 3) * LINE_PX)
+    text.scrollTop = Math.max(0, (line - 3) * Number.parseFloat(getComputedStyle(text).lineHeight))
     text.scrollLeft = 0
   }
   const apply = (finding: Finding) => {
@@ -102,36 +101,30 @@ function makeEdit(area: HTMLTextAreaElement, { start, end, text }: Edit): void {
   area.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
-const MARK = { error: 'text-bad font-semibold', warning: 'text-warn font-semibold', info: 'text-info font-semibold' }
+const MARK = { error: 'bg-bad', warning: 'bg-warn', info: 'bg-info' }
+const LINE_REM = 1.25
 
-function LineNumbers({
-  ref,
-  value,
-  found,
-}: {
-  ref: React.Ref<HTMLDivElement>
-  value: string
-  found: readonly Finding[]
-}) {
-  const worst = new Map<number, Finding['severity']>()
+/** One text for all numbers: a document may have thousands of lines. */
+function LineNumbers({ ref, value, found }: { ref: Ref<HTMLDivElement>; value: string; found: readonly Finding[] }) {
+  const lines = value.split('\n').length
   const rank = ['info', 'warning', 'error']
-  for (const { line, severity } of found)
-    if (rank.indexOf(severity) > rank.indexOf(worst.get(line) ?? '')) worst.set(line, severity)
+  const marks = found.toSorted((a, b) => rank.indexOf(a.severity) - rank.indexOf(b.severity))
   return (
     <div
       aria-hidden
-      className="pointer-events-none absolute inset-y-px left-px w-10 overflow-hidden rounded-l-md border-line border-r bg-bg text-right font-mono text-faint text-xs leading-5"
+      className="pointer-events-none absolute inset-y-px left-px w-10 overflow-hidden rounded-l-md border-line border-r bg-bg font-mono text-faint text-xs leading-5"
     >
-      <div ref={ref} className="py-1.5 pr-2">
-        {value.split('\n').map((_, i) => {
-          const severity = worst.get(i + 1)
-          return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line has no name but its number
-            <div key={i} className={severity && MARK[severity]}>
-              {i + 1}
-            </div>
-          )
-        })}
+      <div ref={ref} className="relative py-1.5">
+        <div className="whitespace-pre pr-2 text-right">
+          {Array.from({ length: lines }, (_, i) => i + 1).join('\n')}
+        </div>
+        {marks.map(({ line, column, rule, severity }) => (
+          <span
+            key={`${line}:${column} ${rule}`}
+            className={cx('absolute left-0 h-5 w-1', MARK[severity])}
+            style={{ top: `${(line - 1) * LINE_REM + 0.375}rem` }}
+          />
+        ))}
       </div>
     </div>
   )
