@@ -1,7 +1,7 @@
 import { LIMITS } from '../units.ts'
 import { checkCloudConfig } from './cloud-config.ts'
 import type { Finding, Remark } from './finding.ts'
-import { checkBlank, explainFirstLine, isJinjaLine, type Kind, kindAt } from './first-line.ts'
+import { checkBlank, explainFirstLine, foreign, isJinjaLine, type Kind, kindAt } from './first-line.ts'
 import { readJinja } from './jinja.ts'
 import { readMime } from './mime.ts'
 import { checkInclude, checkScript } from './script.ts'
@@ -117,7 +117,7 @@ function checkPart(whole: string, from: number, to: number, said: Kind | undefin
   const start = from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0)
   if (start === text.length) return []
   const kind = said ?? kindAt(text, start)
-  if (kind === undefined) return [explainFirstLine(text, start)]
+  if (kind === undefined) return [foreign(text, start) ?? explainFirstLine(text, start)]
   const remarks = said === undefined ? checkBlank(kind, from, start) : []
   switch (kind) {
     case 'cloud-config':

@@ -23,6 +23,26 @@ export function kindAt(text: string, from: number): Kind | undefined {
   return HEADERS.find(([header]) => start.startsWith(header))?.[1]
 }
 
+const FOREIGN: [begins: RegExp, whose: string][] = [
+  [/^(?:#ps1(?:_sysnative|_x86)?\s|<powershell>|<script>|rem cmd\b)/i, 'cloudbase-init'],
+  [/^\{[\s\S]{0,2000}"ignition"\s*:/, 'Ignition'],
+  [/^(?:#.*\n|---\s*\n|\s*\n){0,50}version: v1alpha1\b[\s\S]*^machine:/m, 'Talos'],
+]
+
+/** What is to be said of user-data for a guest without cloud-init; undefined = it is none of those known. */
+export function foreign(text: string, start: number): Remark | undefined {
+  const whose = FOREIGN.find(([begins]) => begins.test(text.slice(start, start + 8192)))?.[1]
+  if (whose === undefined) return undefined
+  return {
+    at: start,
+    wholeLine: true,
+    severity: 'info',
+    rule: 'not-cloud-init',
+    what: `this is for ${whose}, not for cloud-init, so nothing in it was looked at`,
+    fix: 'See that the image has it.',
+  }
+}
+
 /** Kinds of which every byte in front of the first line counts. */
 const STRICT: readonly Kind[] = ['script', 'jinja', 'mime']
 

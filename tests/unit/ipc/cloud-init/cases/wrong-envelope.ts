@@ -213,6 +213,21 @@ runcmd:
     expect: [[1, 'compressed', 'info']],
   },
   {
+    name: 'a PowerShell script for cloudbase-init',
+    input: '#ps1_sysnative\r\nWrite-Host hello\r\n',
+    expect: [[1, 'not-cloud-init', 'info']],
+  },
+  {
+    name: 'Ignition for Flatcar or CoreOS',
+    input: '{\n  "ignition": { "version": "3.4.0" }\n}\n',
+    expect: [[1, 'not-cloud-init', 'info']],
+  },
+  {
+    name: 'a machine configuration of Talos',
+    input: 'version: v1alpha1\nmachine:\n  type: worker\n',
+    expect: [[1, 'not-cloud-init', 'info']],
+  },
+  {
     name: 'Latin-1 in a cloud-config',
     input: bytes('#cloud-config\nusers:\n  - name: ada\n    gecos: Zo', [0xeb], '\n'),
     expect: [[4, 'not-utf8', 'error']],
