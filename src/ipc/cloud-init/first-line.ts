@@ -26,7 +26,7 @@ export function kindAt(text: string, from: number): Kind | undefined {
 const FOREIGN: [begins: RegExp, whose: string][] = [
   [/^(?:#ps1(?:_sysnative|_x86)?\s|<powershell>|<script>|rem cmd\b)/i, 'cloudbase-init'],
   [/^\{[\s\S]{0,2000}"ignition"\s*:/, 'Ignition'],
-  [/^(?:#.*\n|---\s*\n|\s*\n){0,50}version: v1alpha1\b[\s\S]*^machine:/m, 'Talos'],
+  [/^(?:(?:#.*|---)?[ \t\r]*\n){0,50}version: v1alpha1\b[\s\S]*^machine:/m, 'Talos'],
 ]
 
 /** What is to be said of user-data for a guest without cloud-init; undefined = it is none of those known. */

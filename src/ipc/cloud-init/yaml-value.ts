@@ -75,6 +75,8 @@ function int(text: string): ScalarValue {
     value: sign * value,
     written,
   })
+  // Adding up sixties costs the square of their number, and nobody needs the sum.
+  if (digits.length > 1000) return { type: 'number', value: Number.POSITIVE_INFINITY, written: 'other' }
   if (/^0[bx]$/.test(digits)) return { type: 'impossible' }
   if (/^0[bx]/.test(digits)) return of(BigInt(digits), 'other')
   if (/^0./.test(digits)) return of(BigInt(`0o${digits.slice(1)}`), 'octal')
