@@ -47,6 +47,8 @@ export interface HostNetworksDeps {
   detach: Detach
   processes: Processes
   sysctl: Sysctl
+  /** Whether this host has an interface of the name. */
+  hasDevice(name: string): boolean
   clock: Clock
   log: Log
 }
@@ -61,6 +63,8 @@ interface Known {
 export class HostNetworks implements VmNetwork {
   readonly #deps: HostNetworksDeps
   readonly #known = new Map<string, Known>()
+  /** VMs that have a tap on the bridge. */
+  readonly #bridged = new Set<string>()
   #managed: ManagedNetwork | undefined
   /** Why there is no bridge, one sentence. */
   #because = ''
@@ -113,11 +117,13 @@ export class HostNetworks implements VmNetwork {
     }
     const before = this.#known.get(vmId)
     this.#known.delete(vmId)
+    this.#bridged.delete(vmId)
     if (before?.ip) await this.#managed?.serve(this.#reservations())
   }
 
+  /** Of a guest that was booted onto the bridge: one in user mode has none, whatever is reserved for it. */
   address(vmId: string): string {
-    return this.#managed ? (this.#known.get(vmId)?.ip ?? '') : ''
+    return this.#managed && this.#bridged.has(vmId) ? (this.#known.get(vmId)?.ip ?? '') : ''
   }
 
   networkAddress(vmId: string): string {
@@ -178,6 +184,7 @@ export class HostNetworks implements VmNetwork {
       this.#known.set(vmId, { ...known, ip: isFree ? known.ip : '' })
     }
     const all = [...this.#known]
+    for (const [vmId] of all) if (this.#deps.hasDevice(tapName(vmId))) this.#bridged.add(vmId)
     for (const [vmId, known] of all) if (known.ip !== '') keep(vmId, known)
     for (const [vmId, known] of all) {
       const last = served.get(macOf(vmId))
@@ -197,6 +204,7 @@ export class HostNetworks implements VmNetwork {
     this.#known.set(vmId, { name, ip })
     const tap = tapName(vmId)
     await this.#deps.taps.ensure(tap, signal, GUEST_BRIDGE)
+    this.#bridged.add(vmId)
     await managed.serve(this.#reservations())
     return { mac, tap }
   }

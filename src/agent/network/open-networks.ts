@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Log } from '../../ipc/base/log.ts'
 import { findProgram } from '../facts/system.ts'
 import type { Detach, Run } from '../os/exec.ts'
@@ -27,12 +28,14 @@ export async function openNetworks(options: OpenNetworksOptions): Promise<HostNe
   const taps = new IpTaps(run)
   try {
     const operatorNets = operator?.(taps, ownership)
-    return new HostNetworks({ ...options, ownership, taps, operator: operatorNets, sysctl: kernelSysctl })
+    return new HostNetworks({ ...options, ownership, taps, operator: operatorNets, sysctl: kernelSysctl, hasDevice })
   } catch (error) {
     await ownership.release()
     throw error
   }
 }
+
+const hasDevice = (name: string): boolean => existsSync(`/sys/class/net/${name}`)
 
 /** What the records say of the VMs here. One that cannot be read says nothing: its VM is known by its id alone. */
 export async function knownVms(records: Pick<VmRecords, 'list' | 'read'>, log: Log): Promise<KnownVm[]> {

@@ -155,6 +155,7 @@ const ONE_STEP = [
   'probe.clear',
   'probe.dir',
   'qmp.attach',
+  'qmp.human',
   'qmp.power-button',
   'qmp.quit',
   'probe.kill',

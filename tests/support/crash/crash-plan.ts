@@ -62,6 +62,7 @@ export const shortPlan = (): Reached[] =>
 /** Names that no agent with QEMU on this machine reaches, and why. */
 const NOT_HERE: readonly [RegExp, string][] = [
   [/^(ch|ch-disk|serial)\./, 'only under cloud-hypervisor'],
+  [/^qmp\.human$/, 'only for published ports of guests in user mode'],
   [/^(network|tap)\./, 'only where guests are on a bridge, see the tests of guest networks'],
   [/^(vfkit|vfkit-disk)\./, 'only on macOS'],
   [/^(preflight|mend)\./, 'only where the agent has the network of its host'],

@@ -31,6 +31,7 @@ import { qemuOptions } from './argv.ts'
 import { endWords, failureReasonOf } from './failure-reason.ts'
 import { createDisk } from './qemu-disk.ts'
 import { type Ending, isClean } from './qemu-ending.ts'
+import { forwardPort } from './qemu-forward.ts'
 import { missingProgram, QEMU, QemuMachines } from './qemu-machines.ts'
 import { QemuMonitor } from './qemu-monitor.ts'
 import { stopQemu } from './qemu-stop.ts'
@@ -73,12 +74,13 @@ export class QemuBackend implements Backend {
     nested: true,
     addressSource: 'none',
     survivesAgentRestart: true,
-    liveForward: false,
+    liveForward: true,
   }
   readonly #deps: QemuDeps
   readonly #monitors = new Map<string, QemuMonitor>()
   /** How processes that this very agent started ended, in words. */
   readonly #ends = new Map<string, { words: string }>()
+  readonly #forwards = new Map<string, Promise<void>>()
   readonly #listeners = new Set<(vmId: string) => void>()
   readonly #resumeListeners = new Set<(vmId: string) => void>()
   readonly #machines: QemuMachines
@@ -173,6 +175,24 @@ export class QemuBackend implements Backend {
   onResume(fn: (vmId: string) => void): () => void {
     this.#resumeListeners.add(fn)
     return () => this.#resumeListeners.delete(fn)
+  }
+
+  /** For one VM one after the other: two that ask for the same port get the same way. */
+  async forward(vm: VmLayout, protocol: 'tcp' | 'udp', guestPort: number): Promise<number> {
+    const before = this.#forwards.get(vm.id) ?? Promise.resolve()
+    const work = before.then(async () => {
+      const process = await this.#find(vm)
+      if (!process) throw new Fault('vmm/failed', 'transient', { detail: 'the VM does not run' })
+      const monitor = this.#monitor(vm, process)
+      return await forwardPort((command) => monitor.human(command), protocol, guestPort)
+    })
+    const settled = work.then(
+      () => {},
+      () => {},
+    )
+    this.#forwards.set(vm.id, settled)
+    void settled.then(() => this.#forwards.get(vm.id) === settled && this.#forwards.delete(vm.id))
+    return await work
   }
 
   onExit(fn: (vmId: string) => void): () => void {

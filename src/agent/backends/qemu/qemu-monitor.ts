@@ -89,6 +89,13 @@ export class QemuMonitor {
     await around('qmp.quit', () => Promise.race([client.execute('quit').then(ignore), client.closed]))
   }
 
+  /** A command of the human monitor, with what it printed. Raises `vmm/failed`. */
+  async human(command: string): Promise<string> {
+    const client = await this.attach()
+    const said = await around('qmp.human', () => client.execute('human-monitor-command', { 'command-line': command }))
+    return typeof said === 'string' ? said : ''
+  }
+
   /** Undefined = nothing to say; `now` in monotonic ms. */
   complaint(now: number): Complaint | undefined {
     if (this.#silentSince !== undefined && now - this.#silentSince >= HUNG_MS)

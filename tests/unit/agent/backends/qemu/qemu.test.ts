@@ -61,6 +61,19 @@ describe("QEMU's command line", () => {
     expect([flagValue(kvm, '-accel'), flagValue(kvm, '-cpu')]).toEqual(['kvm', 'host'])
   })
 
+  it('has a card for each NIC, on a tap of the host or translated', () => {
+    const nics = [{ mac: '52:54:00:01:02:03', tap: 'eitri-012345678' }, { mac: '52:54:00:01:02:04' }]
+    const args = argv({ nics })
+    expect(args.filter((_, n) => args[n - 1] === '-netdev')).toEqual([
+      'tap,id=net0,ifname=eitri-012345678,script=no,downscript=no',
+      'user,id=net1',
+    ])
+    expect(args.filter((arg) => arg.startsWith('virtio-net-pci'))).toEqual([
+      'virtio-net-pci,netdev=net0,mac=52:54:00:01:02:03,romfile=',
+      'virtio-net-pci,netdev=net1,mac=52:54:00:01:02:04,romfile=',
+    ])
+  })
+
   it('the root disk is the first drive, the seed a read-only second', () => {
     const drives = argv().filter((arg) => arg.startsWith('if=none'))
     expect(drives).toEqual([
