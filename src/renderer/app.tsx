@@ -7,6 +7,7 @@ import { HostDetail } from './features/hosts/host-detail.tsx'
 import { HostSheets } from './features/hosts/host-sheets.tsx'
 import { HostsPage } from './features/hosts/hosts-page.tsx'
 import { ImagesPage } from './features/images/images-page.tsx'
+import { NetworksPage } from './features/networks/networks-page.tsx'
 import { PortSheets } from './features/ports/port-sheets.tsx'
 import { PortsPage } from './features/ports/ports-page.tsx'
 import { CreateVmPage } from './features/vms/create-vm-page.tsx'
@@ -68,6 +69,8 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
       return <VmDetail id={route.id} tab={route.tab} />
     case 'images':
       return <ImagesPage />
+    case 'networks':
+      return <NetworksPage />
     case 'clock':
       return <ClockPage filter={route.filter} />
     case 'ports':

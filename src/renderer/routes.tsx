@@ -13,6 +13,7 @@ export type Route =
   | { page: 'create-vm'; host: string }
   | { page: 'vm'; id: string; tab: VmTab }
   | { page: 'images' }
+  | { page: 'networks' }
   | { page: 'clock'; filter: string }
   | { page: 'ports'; filter: string }
   | { page: 'activity' }
@@ -41,6 +42,8 @@ export function parseRoute(hash: string): Route {
         : { page: 'vm', id, tab: VM_TABS.find((tab) => tab === more) ?? 'overview' }
     case 'images':
       return { page: 'images' }
+    case 'networks':
+      return { page: 'networks' }
     case 'clock':
       return { page: 'clock', filter }
     case 'ports':
@@ -76,6 +79,8 @@ export function hrefOf(route: Route): string {
       return route.tab === 'overview' ? `#/vms/${route.id}` : `#/vms/${route.id}/${route.tab}`
     case 'images':
       return '#/images'
+    case 'networks':
+      return '#/networks'
     case 'clock':
       return withQuery('#/clock', { filter: route.filter })
     case 'ports':

@@ -7,7 +7,7 @@ const KEYS: [string, [string, string][]][] = [
     'Anywhere',
     [
       ['Ctrl K  ⌘ K', 'Search and act'],
-      ['g h · g v · g i', 'Hosts, VMs, Images'],
+      ['g h · g v · g i · g n', 'Hosts, VMs, Images, Networks'],
       ['g p · g k · g a', 'Published ports, Clock, Activity'],
       ['n', 'Create VM'],
       ['/', 'Filter'],

@@ -86,6 +86,7 @@ function actions(onKeys: () => void): Act[] {
     to('VMs', 'g v', { page: 'vms', filter: '' }),
     to('Hosts', 'g h', { page: 'hosts', filter: '' }),
     to('Images', 'g i', { page: 'images' }),
+    to('Networks', 'g n', { page: 'networks' }),
     to('Clock', 'g k', { page: 'clock', filter: '' }),
     to('Published ports', 'g p', { page: 'ports', filter: '' }),
     to('Activity', 'g a', { page: 'activity' }),

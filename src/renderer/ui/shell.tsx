@@ -1,4 +1,4 @@
-import { Activity, Cable, Clock, Command, Disc3, Monitor, Moon, Server, Sun } from 'lucide-react'
+import { Activity, Cable, Clock, Command, Disc3, Monitor, Moon, Network, Server, Sun } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
 import { TaskStrip } from '../features/tasks/task-strip.tsx'
@@ -21,6 +21,7 @@ const AREA: Record<Route['page'], string> = {
   'create-vm': 'vms',
   vm: 'vms',
   images: 'images',
+  networks: 'networks',
   clock: 'clock',
   ports: 'ports',
   activity: 'activity',
@@ -37,6 +38,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     'g h': () => go({ page: 'hosts', filter: '' }),
     'g v': () => go({ page: 'vms', filter: '' }),
     'g i': () => go({ page: 'images' }),
+    'g n': () => go({ page: 'networks' }),
     'g k': () => go({ page: 'clock', filter: '' }),
     'g p': () => go({ page: 'ports', filter: '' }),
     'g a': () => go({ page: 'activity' }),
@@ -124,6 +126,13 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
         keys="g i"
         here={area === 'images'}
         href={hrefOf({ page: 'images' })}
+      />
+      <RailLink
+        icon={Network}
+        label="Networks"
+        keys="g n"
+        here={area === 'networks'}
+        href={hrefOf({ page: 'networks' })}
       />
       <RailLink
         icon={Cable}

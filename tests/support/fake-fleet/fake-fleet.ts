@@ -15,8 +15,9 @@ import {
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import { HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
+import { type Host, HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
+import { NetworkService } from '../../../src/ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -65,6 +66,12 @@ export class FakeFleet {
 
   get state(): FleetState {
     return this.#state
+  }
+
+  host(ref: string): Host {
+    const found = this.state.hosts.find((h) => h.id === ref || h.name === ref)
+    if (!found) throw new Fault('host/not-found', 'permanent', { host: ref })
+    return found
   }
 
   vm(ref: string): Vm {
@@ -242,6 +249,23 @@ export class FakeFleet {
         })
         this.tell({ vmClocks: [{ vmId: vm.id, clock: vm.clock }] })
         return { clock: vm.clock }
+      }),
+    })
+    router.service(NetworkService, {
+      listNetworks: () => ({ networks: this.state.hosts.flatMap(({ networks }) => networks) }),
+      checkNetwork: seen('checkNetwork', ({ host }) => ({ findings: this.host(host).networkFindings })),
+      mendNetwork: seen('mendNetwork', ({ host: ref, findingId, undo }) => {
+        const host = this.host(ref)
+        const finding = host.networkFindings.find(({ id }) => id === findingId)
+        if (!finding?.mend)
+          throw new Fault('network/not-mendable', 'permanent', {
+            finding: findingId,
+            host: host.name,
+            detail: 'no mend',
+          })
+        host.networkFindings = host.networkFindings.map((one) => (one === finding ? { ...one, mended: !undo } : one))
+        this.tell({ hosts: [host] })
+        return { findings: host.networkFindings }
       }),
     })
     router.service(AuditService, { listAudit: () => ({ entries: this.audit }) })

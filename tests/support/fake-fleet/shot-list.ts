@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FakeConsole } from './fake-console.ts'
 import type { FakeFleet } from './fake-fleet.ts'
+import { networkScene } from './network-scene.ts'
 import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
@@ -452,4 +453,14 @@ export const SHOTS: Shot[] = [
   },
   { name: 'a4-vm-ports', path: '/vms', scene: portScene, act: vmPage('web-12', '/ports') },
   { name: 'a5-vm-ports-narrow-dark', path: '/vms', scene: portScene, dark: true, size: { width: 760, height: 700 }, act: vmPage('web-12', '/ports') },
+  { name: 'n1-networks', path: '/networks', scene: networkScene, size: { width: 1280, height: 1100 } },
+  { name: 'n2-networks-dark', path: '/networks', scene: networkScene, dark: true },
+  { name: 'n3-networks-none', path: '/networks', scene: emptyScene },
+  { name: 'n4-networks-narrow', path: '/networks', scene: networkScene, size: { width: 760, height: 900 } },
+  {
+    name: 'n5-network-mended',
+    path: '/networks',
+    scene: networkScene,
+    act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
+  },
 ]

@@ -16,6 +16,7 @@ const ROUTES: Route[] = [
   { page: 'vm', id: 'ab12', tab: 'cloud-init' },
   { page: 'vm', id: 'ab12', tab: 'clock' },
   { page: 'images' },
+  { page: 'networks' },
   { page: 'clock', filter: 'state:jumped' },
   { page: 'activity' },
 ]

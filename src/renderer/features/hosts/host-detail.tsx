@@ -12,6 +12,7 @@ import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Card, Facts, Page } from '../../ui/page.tsx'
 import { Meter } from '../../ui/progress.tsx'
 import { HostClockLine } from '../clock/host-clock-line.tsx'
+import { HostNetworks, PreflightButton } from '../networks/host-networks.tsx'
 import { VmState } from '../vms/vms-table.tsx'
 import { reconnectHost } from './actions.ts'
 import { useHostSheets } from './host-sheets.tsx'
@@ -67,6 +68,9 @@ export function HostDetail({ id }: { id: string }) {
             <Connection host={host} />
             <HostVms host={host} />
           </div>
+          <Card title={`Networks${asOf(host, now)}`} actions={<PreflightButton host={host} />}>
+            <HostNetworks host={host} />
+          </Card>
         </div>
       </div>
     </Page>
@@ -167,7 +171,6 @@ function Machine({ host }: { host: Host }) {
           ['Acceleration', acceleration || 'not told yet'],
           ['Clock', <HostClockLine key="clock" host={host} />],
           ['Uplink address', host.uplinkAddress || 'not reported'],
-          ['Guest network', host.guestCidr ? `user mode, ${host.guestCidr} set aside` : 'user mode'],
           ...(host.missing.length > 0 ? ([['Lacks', host.missing.join(', ')]] satisfies [string, string][]) : []),
         ]}
       />
