@@ -13,6 +13,7 @@ import { ImageCache } from './images/image-cache.ts'
 import { GuestNetwork } from './network/guest-network.ts'
 import type { HostNetwork } from './network/host-bridges.ts'
 import { NetworkCare } from './network/network-care.ts'
+import { networkPrograms } from './network/network-choice.ts'
 import { knownVms, openNetworks } from './network/open-networks.ts'
 import { openOperatorNetworks } from './network/operator-networks.ts'
 import { lookAtNetwork, lookedAt } from './network/preflight.ts'
@@ -96,7 +97,9 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const looking = new AbortController()
     undo.push(() => looking.abort())
     const programs = hypervisorFacts(platform, vfkit, options.backend)
-    const facts = new HostLooker({ stateDir, ...programs, platform, caps, signal: looking.signal })
+    const way = options.guestNetwork ?? 'user'
+    const needed = new Set([...programs.needed, ...networkPrograms(platform, way, process.getuid?.() === 0)])
+    const facts = new HostLooker({ stateDir, ...programs, needed: [...needed], platform, caps, signal: looking.signal })
     const images = await usingState(layout.images, () => ImageCache.open(layout.images, { clock }))
     undo.push(() => images.close())
     const skipped = [...leftovers, ...images.notices()]
@@ -127,7 +130,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const networks = await openNetworks({
       platform,
       stateDir,
-      way: options.guestNetwork ?? 'user',
+      way,
       cidr: () => guestNetwork.cidr,
       run,
       detach,

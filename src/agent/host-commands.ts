@@ -10,6 +10,7 @@ import { probeAcceleration } from './facts/acceleration-probe.ts'
 import type { AgentPlace } from './install/choose-agent.ts'
 import { answer } from './install/commands.ts'
 import { findAgent } from './install/find-agent.ts'
+import { peekNics } from './network/open-networks.ts'
 import { detach, run } from './os/exec.ts'
 import { hostProcesses, hypervisorFacts, makeBackend } from './platform.ts'
 import { agentLayout } from './records/layout.ts'
@@ -89,6 +90,7 @@ function showDeps(stateDir: string, socket: string): ShowDeps {
     records: fileRecords(layout),
     processes,
     backendOf: (name) => makeBackend(process.platform, process.arch, name, parts),
+    nicsOf: (vm) => peekNics(stateDir, vm),
     now: Date.now,
     argvOf: procArgv,
   }

@@ -132,6 +132,14 @@ describe.skipIf(netNamespaceImpossible())('guests on a bridge of their host', ()
     expect(await host.guest(web, 'nslookup db.eitri.internal')).not.toContain('10.213.0.3')
   })
 
+  it('have the command line that is shown for their next start', async () => {
+    const entry = new URL('../../src/agent/index.ts', import.meta.url).pathname
+    const flags = ['--json', '--state-dir', host.agent.stateDir, '--socket', host.agent.socketPath]
+    const shown = await host.space.must([process.execPath, entry, 'show-command', web, ...flags])
+    expect(shown).toContain(`tap,id=net0,ifname=${tapName(web)},script=no,downscript=no`)
+    expect(shown).not.toMatch(/"where": ?"(next|running)"/)
+  })
+
   it('are left alone by a second agent, whose own guests stay in user mode', async () => {
     await using second = new AgentProcess({ namespace: host.space, flags: ['--bridge-cidr', '10.214.0.0/24'] })
     await second.start()
@@ -238,6 +246,7 @@ process.stdout.write(JSON.stringify(await removeOwnNetwork(run, process.argv[1],
       { kind: 'user', detail: expect.stringContaining('This host lacks dnsmasq: install it for a bridge of guests.') },
     ])
     expect(notices.join()).toContain('This host lacks dnsmasq')
+    expect(session.hello.facts?.missing).toEqual(['dnsmasq'])
     expect(await space.ip('link', 'show')).not.toContain('eitri0')
   })
 })

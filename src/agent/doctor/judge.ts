@@ -295,10 +295,10 @@ function clock(look: DoctorLook): Finding {
     : bad('warning', part, 'not synchronised', breaks, `${look.sudo}timedatectl set-ntp true`)
 }
 
-/** What VMs run without, today: networks between them, published ports, a faster upload of the agent. */
+/** What VMs run without: a bridge of their own, a faster upload of the agent. */
 function optional(look: DoctorLook): Finding[] {
   const { tools, modules, sudo } = look
-  const networks = 'Not needed yet: networks between VMs and published ports will be.'
+  const networks = 'VMs have no bridge: none reaches another, and none has an address this host can reach.'
   const tool = (part: 'ip' | 'nft' | 'dnsmasq' | 'sftp-server', breaks: string): Finding => {
     const path = tools[part]
     return path ? ok(part, path) : bad('warning', part, 'not installed', breaks, install(look, part))

@@ -19,7 +19,7 @@ export interface HostLookerOptions {
   stateDir: string
   /** Program of the hypervisor, as the backend runs it. */
   hypervisor: string
-  /** Programs without which no VM can be made, beside the hypervisor itself. */
+  /** Programs whose absence is told, beside the hypervisor's. */
   needed: readonly string[]
   /** Finds out what guests run on; absent = by running one under QEMU. Never rejects. */
   probe?: ((sources: ProbeSources) => Promise<Acceleration>) | undefined

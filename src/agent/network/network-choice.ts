@@ -14,6 +14,10 @@ export interface NetworkFacts {
 /** What a bridge of guests is made with. */
 export const NETWORK_PROGRAMS = ['ip', 'nft', 'dnsmasq'] as const
 
+/** Programs this agent's guests lack for a bridge when they are not there; none where they have none anyway. */
+export const networkPrograms = (platform: NodeJS.Platform, asked: 'auto' | 'user', root: boolean): readonly string[] =>
+  platform === 'linux' && asked === 'auto' && root ? NETWORK_PROGRAMS : []
+
 /** What guests cannot do by user-mode translation, for people. */
 export const USER_MODE_LIMITS =
   'Guests reach out through their hypervisor: none reaches another, none has an address this host can reach, and a published port is forwarded by the hypervisor.'

@@ -4,11 +4,15 @@ import { findProgram } from '../facts/system.ts'
 import type { Detach, Run } from '../os/exec.ts'
 import type { Processes } from '../os/process.ts'
 import type { VmRecords } from '../records/vm-records.ts'
+import { GUEST_BRIDGE } from './guest-network.ts'
 import { HostNetworks, type HostNetworksDeps, type OperatorNets } from './host-networks.ts'
+import { macOf } from './mac.ts'
+import { readNote } from './network-note.ts'
 import { type Ownership, ownNetwork } from './network-owner.ts'
+import { ownNetworkPlace } from './network-place.ts'
 import { kernelSysctl } from './sysctl.ts'
-import { IpTaps, type Taps } from './tap.ts'
-import type { KnownVm } from './vm-network.ts'
+import { IpTaps, type Taps, tapName } from './tap.ts'
+import type { KnownVm, NetworkedVm, Nic } from './vm-network.ts'
 
 export interface OpenNetworksOptions
   extends Pick<HostNetworksDeps, 'platform' | 'stateDir' | 'cidr' | 'clock' | 'log'> {
@@ -55,4 +59,12 @@ export async function knownVms(records: Pick<VmRecords, 'list' | 'read'>, log: L
     }
   }
   return known
+}
+
+/** The NICs a start of the VM would give it, from what lies on this host: changes nothing, and no agent need run. */
+export async function peekNics(stateDir: string, { vmId, network }: NetworkedVm): Promise<Nic[]> {
+  const place = process.platform === 'linux' ? await ownNetworkPlace() : undefined
+  const isBridged = place !== undefined && (await readNote(place))?.stateDir === stateDir && hasDevice(GUEST_BRIDGE)
+  const own = { mac: macOf(vmId), ...(isBridged ? { tap: tapName(vmId) } : {}) }
+  return network === '' ? [own] : [own, { mac: macOf(vmId, 1), tap: tapName(vmId, 1) }]
 }

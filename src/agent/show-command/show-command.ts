@@ -6,6 +6,7 @@ import { isId } from '../../ipc/names.ts'
 import type { Backend } from '../backends/backend.ts'
 import { peekProcess } from '../backends/vmm-process.ts'
 import type { BootImage } from '../images/image-cache.ts'
+import type { NetworkedVm, Nic } from '../network/vm-network.ts'
 import { isAbsent, readIfPresent } from '../os/files.ts'
 import type { Processes } from '../os/process.ts'
 import type { AgentLayout, VmLayout } from '../records/layout.ts'
@@ -19,6 +20,8 @@ export interface ShowDeps {
   processes: Processes
   /** The backend of a VM whose spec names this one; '' = the platform's own. */
   backendOf(name: string): Backend
+  /** What a start would give the VM. */
+  nicsOf(vm: NetworkedVm): Promise<Nic[]>
   now(): number
   /** Arguments of a process; undefined when they cannot be read. */
   argvOf(pid: number): Promise<string[] | undefined>
@@ -76,7 +79,8 @@ async function nextCommand(deps: ShowDeps, backend: Backend, vm: VmLayout, recor
   if (!backend.command)
     throw new Fault('app/part-missing', 'permanent', { part: `The command line of ${backend.name}`, next: ' ' })
   const image = await peekImage(deps.layout.images, spec.imageSha256, spec.imageKind)
-  return await backend.command({ vm, spec, image, machine }, signal)
+  const nics = await deps.nicsOf(spec)
+  return await backend.command({ vm, spec, image, machine, nics }, signal)
 }
 
 /** By id, or by name among those not in quarantine, else among those that are. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { BootRequest } from '../../../../src/agent/backends/backend.ts'
 import { noteProcess } from '../../../../src/agent/backends/vmm-process.ts'
+import { macOf } from '../../../../src/agent/network/mac.ts'
 import type { Processes } from '../../../../src/agent/os/process.ts'
 import { agentLayout } from '../../../../src/agent/records/layout.ts'
 import { newRecord, type VmRecord } from '../../../../src/agent/records/vm-record.ts'
@@ -62,7 +63,8 @@ describe('the command line of a VM', () => {
       await noteProcess(layout.vmDir(ID), started)
     }
     const argvOf = async (pid: number) => (pid === 77 && !unreadable ? runs : undefined)
-    const deps = { layout, records, processes, backendOf: () => backend, now: () => 0, argvOf }
+    const nicsOf = async () => [{ mac: macOf(ID) }]
+    const deps = { layout, records, processes, backendOf: () => backend, nicsOf, now: () => 0, argvOf }
     return await showCommand(deps, ref, new AbortController().signal)
   }
 
