@@ -8,6 +8,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import type { GuestClock } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
 import {
   DesiredStateSchema,
+  type Exposure,
   type Report,
   SnapshotSchema,
   SyncRequestSchema,
@@ -124,8 +125,8 @@ export class Session implements Disposable {
     return this.#attached.hello
   }
 
-  want(epoch: bigint, vms: VmSpec[]): void {
-    const state = create(DesiredStateSchema, { vms })
+  want(epoch: bigint, vms: VmSpec[], exposures: Exposure[] = []): void {
+    const state = create(DesiredStateSchema, { vms, exposures })
     const contentSha256 = createHash('sha256').update(toBinary(DesiredStateSchema, state)).digest()
     const value = create(SnapshotSchema, { epoch, contentSha256, state })
     this.#attached.sync.requests.push(create(SyncRequestSchema, { message: { case: 'snapshot', value } }))

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { NetworkStatus } from '../../src/ipc/gen/eitri/agent/v1/network_pb.js'
-import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
+import { type Exposure, ExposureSchema, type Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { TombstoneSchema, type VmSpec, VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { AgentProcess, type AgentProcessOptions, Session } from './agent-process.ts'
 import type { AttachOptions } from './agent-wire.ts'
@@ -26,6 +26,7 @@ export class GuestHost implements AsyncDisposable {
   readonly outside: NetNamespace
   readonly agent: AgentProcess
   readonly #wanted = new Map<string, VmSpec>()
+  #exposures: Exposure[] = []
   #session: Session | undefined
   #sha256 = ''
   #epoch = 0n
@@ -84,6 +85,18 @@ export class GuestHost implements AsyncDisposable {
   /** Wants the VM otherwise. */
   change(vmId: string, change: Partial<VmSpec>): void {
     Object.assign(this.#wanted.get(vmId)!, change)
+    this.#send()
+  }
+
+  /** Publishes these ports and no others. */
+  publish(...exposures: MessageInitShape<typeof ExposureSchema>[]): void {
+    this.#exposures = exposures.map((exposure) => create(ExposureSchema, exposure))
+    this.#send()
+  }
+
+  /** Wants a deleted VM again. */
+  undelete(vmId: string): void {
+    delete this.#wanted.get(vmId)!.tombstone
     this.#send()
   }
 
@@ -155,6 +168,6 @@ export class GuestHost implements AsyncDisposable {
   }
 
   #send(): void {
-    this.#session!.want(++this.#epoch, [...this.#wanted.values()])
+    this.#session!.want(++this.#epoch, [...this.#wanted.values()], this.#exposures)
   }
 }
