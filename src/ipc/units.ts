@@ -39,6 +39,9 @@ export const TIMES = {
   consoleOpenMs: 10_000,
 } as const
 
+/** Host ports given out where none was named: below what the kernel gives to clients, above what services are known by. */
+export const RESERVED_PORTS = { first: 24_000, last: 24_999 } as const
+
 /** Highest epoch of a snapshot: a change a millisecond for 140,000 years, and a number everywhere. */
 export const MAX_EPOCH = 2n ** 52n
 

@@ -1,6 +1,6 @@
 import type { Exposure } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 
-/** Most ports one host publishes; what a snapshot names beyond them is failed. */
+/** Most ports one host publishes. As many more are told to have failed; of what a snapshot names beyond that nothing is said. */
 export const MAX_EXPOSURES = 1_000
 
 export type Protocol = 'tcp' | 'udp'
@@ -44,6 +44,7 @@ export function planPorts(
   const plans: PortPlan[] = []
   for (const exposure of exposures) {
     const { id } = exposure
+    if (plans.length >= 2 * MAX_EXPOSURES) break
     if (seen.has(id) || !isWanted(exposure.vmId)) continue
     seen.add(id)
     const port = wantedPort(exposure)

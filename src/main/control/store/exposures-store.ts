@@ -1,12 +1,10 @@
 import { Fault } from '../../../ipc/faults.ts'
+import { RESERVED_PORTS } from '../../../ipc/units.ts'
 import type { AuditStore } from './audit-store.ts'
 import { brokeConstraint, type Database } from './database.ts'
 
 export type Protocol = 'tcp' | 'udp'
 export type Scope = 'lan' | 'loopback'
-
-/** Host ports given out where none was named: below what the kernel gives to clients and above what services are known by. */
-export const RESERVED_PORTS = { first: 24_000, last: 24_999 } as const
 
 export interface NewExposure {
   /** 32 hex characters. */

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { RESERVED_PORTS } from '../../../ipc/units.ts'
 import { api } from '../../api/transport.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -89,7 +90,7 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
           value={draft.hostPort}
           problem={problems.hostPort}
           placeholder="chosen for you"
-          hint="Empty: the first free one from 24000 to 24999."
+          hint={`Empty: the first free one from ${RESERVED_PORTS.first} to ${RESERVED_PORTS.last}.`}
           onChange={(e) => set({ hostPort: e.target.value.trim() })}
         />
         <SelectField label="Open to" value={draft.scope} onChange={(e) => set({ scope: e.target.value })}>

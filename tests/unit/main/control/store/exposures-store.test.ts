@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type NewExposure, RESERVED_PORTS } from '../../../../../src/main/control/store/exposures-store.ts'
+import { RESERVED_PORTS } from '../../../../../src/ipc/units.ts'
+import type { NewExposure } from '../../../../../src/main/control/store/exposures-store.ts'
 import { openStores } from '../../../../../src/main/control/store/stores.ts'
 import { aHost, anId, aStore, aVm, faultOf } from '../a-store.ts'
 
