@@ -237,6 +237,14 @@ describe('clocks on the command line', () => {
     expect((await eitri('vm', 'show', 'db')).out).toMatch(/\nclock: +Not reported; no guest agent answers\n/)
   })
 
+  it('says why nothing tells how a host is kept', async () => {
+    const detail = 'No time service of this host says how its clock is kept.'
+    report(undefined, { clock: { state: '', detail } })
+    await expect.poll(async () => (await client.hosts.getHost({ host: 'rack' })).host?.clock?.detail).toBe(detail)
+    expect((await eitri('clock', 'rack')).out).toMatch(/\nrack +Not reported +No time service of this host/)
+    expect((await eitri('host', 'show', 'rack')).out).toMatch(/\nclock: +Not reported; .*; No time service/)
+  })
+
   it('is of one host with its guests, of one VM, or of nothing there is', async () => {
     await compared(behind(0))
     expect((await eitri('clock', 'rack', '--json')).json()).toMatchObject({ hosts: [{}], vms: [{ name: 'db' }] })

@@ -74,7 +74,7 @@ function hostRow({ name, clock, link, stale }: Host): string[] {
     '',
     state.word,
     offsetCell(clock.offsetUs),
-    sourceWords(clock),
+    sourceWords(clock) || clock.detail,
     hostSync(clock),
     '',
     known(measured, old),

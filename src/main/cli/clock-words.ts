@@ -20,7 +20,7 @@ export function hostClockLine({ clock }: Host): string {
   if (!clock) return ''
   return [clockText(hostClockState(clock)), sourceWords(clock), apartWords(clock), clock.detail]
     .filter(Boolean)
-    .join(', ')
+    .join('; ')
 }
 
 /** How it is kept, and how far it is from this computer where that is worth a word. */

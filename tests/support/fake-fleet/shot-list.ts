@@ -389,7 +389,18 @@ export const SHOTS: Shot[] = [
       await page.keyboard.press('?')
     },
   },
-  { name: '80-clock', path: '/clock', scene: clockScene },
+  {
+    name: '80-clock',
+    path: '/vms',
+    scene: clockScene,
+    act: async (page) => {
+      await page.getByRole('heading', { name: 'VMs' }).waitFor()
+      await page.keyboard.press('g')
+      await page.keyboard.press('k')
+      await page.getByRole('heading', { name: 'Clock' }).waitFor()
+      await page.keyboard.press('j')
+    },
+  },
   { name: '81-clock-dark', path: '/clock', scene: clockScene, dark: true, size: { width: 1680, height: 900 } },
   { name: '82-clock-app-wrong', path: '/clock', scene: wrongAppScene },
   { name: '83-clock-empty', path: '/clock', scene: emptyScene },
