@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { Backend, Booted } from '../../../src/agent/backends/backend.ts'
 import type { BootImage } from '../../../src/agent/images/image-cache.ts'
+import type { Nic } from '../../../src/agent/network/vm-network.ts'
 import type { VmLayout } from '../../../src/agent/records/layout.ts'
 import { writeSeed } from '../../../src/agent/seed/seed.ts'
 import { type VmSpec, VmSpecSchema } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
@@ -22,7 +23,7 @@ export const VM_ID = '0123456789abcdef0123456789abcdef'
 export const SPEC: VmSpec = create(VmSpecSchema, { vmId: VM_ID, name: 'web', vcpus: 1, memMb: 64, diskGb: 1 })
 
 /** A first boot as the engine makes it. */
-export async function bootFirst(under: BackendUnderTest, vm: VmLayout): Promise<Booted> {
+export async function bootFirst(under: BackendUnderTest, vm: VmLayout, nics?: readonly Nic[]): Promise<Booted> {
   await under.backend.prepareRootDisk(vm, SPEC, under.image, live())
   const seed = {
     vmId: VM_ID,
@@ -33,5 +34,6 @@ export async function bootFirst(under: BackendUnderTest, vm: VmLayout): Promise<
     clock: 'auto' as const,
   }
   await writeSeed(vm.seed, { ...seed, mac: '52:54:00:00:00:01' }, 0)
-  return await under.backend.boot({ vm, spec: SPEC, image: under.image, machine: '' }, live())
+  const request = { vm, spec: SPEC, image: under.image, machine: '' }
+  return await under.backend.boot({ ...request, ...(nics ? { nics } : {}) }, live())
 }

@@ -1,6 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { chPlaces } from '../../../src/agent/backends/cloud-hypervisor/ch-places.ts'
 import { tapName } from '../../../src/agent/network/tap.ts'
@@ -36,6 +38,17 @@ async function press(vm: VmLayout, endpoint: string): Promise<number> {
   return await promise
 }
 
+/** What the VMM says of its VM. */
+async function info(vm: VmLayout): Promise<any> {
+  const { promise, resolve, reject } = Promise.withResolvers<Readable>()
+  const path = '/api/v1/vm.info'
+  request({ socketPath: join(vm.dir, chPlaces(vm).apiSocketName), path, agent: false })
+    .on('response', resolve)
+    .on('error', reject)
+    .end()
+  return await json(await promise)
+}
+
 describe('cloud-hypervisor', () => {
   let rig: ChRig
   let vm: VmLayout
@@ -67,6 +80,19 @@ describe('cloud-hypervisor', () => {
     expect([...rig.taps.names]).toEqual([tapName(VM_ID)])
     await rig.backend.destroy(vm)
     expect([...rig.taps.names]).toEqual([])
+  })
+
+  it('is told of the taps that were made for it, and makes none', async () => {
+    const nics = [
+      { mac: '52:54:00:00:00:01', tap: 'eitri-000000001' },
+      { mac: '52:54:00:00:00:02', tap: 'eil-00000000002' },
+    ]
+    await bootFirst(rig, vm, nics)
+    expect([...rig.taps.names]).toEqual([])
+    expect((await info(vm)).config.net).toMatchObject([
+      { id: 'net0', ...nics[0] },
+      { id: 'net1', ...nics[1] },
+    ])
   })
 
   it('shows the command line it is started with, each part with what it is for', async () => {

@@ -55,6 +55,7 @@ for user in dev ops; do
 done
 usermod -aG sudo ops
 echo 'Defaults env_keep += "EITRI_GUEST_NETWORK"' >/etc/sudoers.d/eitri-test
+chmod 0440 /etc/sudoers.d/eitri-test
 chpasswd -c SHA256 -s 1000 </run/passwords
 rm /run/passwords
 for home in /root /home/dev /home/ops; do
