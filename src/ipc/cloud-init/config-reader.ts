@@ -56,7 +56,7 @@ export class ConfigReader {
       'warning',
       'unknown-key',
       `${shown(name)} is no key cloud-init knows ${where}, and is passed over`,
-      better === undefined ? 'Check its spelling, or take it out.' : `Write ${better}.`,
+      better === undefined ? 'Check its spelling, or take it out.' : `Write "${better}".`,
       better === undefined || this.text.slice(key.start, key.end) !== name
         ? undefined
         : [{ start: key.start, end: key.end, text: better }],

@@ -96,7 +96,7 @@ function unknownNames(inner: string, offset: number): Remark[] {
         severity: 'warning',
         rule: 'jinja-name',
         what: `v1 has no ${name.slice(0, 40)}, and a placeholder stands there in the guest`,
-        fix: better === undefined ? 'See "cloud-init query --all" for the names there are.' : `Write v1.${better}.`,
+        fix: better === undefined ? 'See "cloud-init query --all" for the names there are.' : `Write "v1.${better}".`,
         ...(better === undefined ? {} : { edits: [{ start, end: start + name.length, text: better }] }),
       }
     })

@@ -69,7 +69,7 @@ function unknownType(text: string, kind: string, { at }: Field): Remark {
     severity: 'warning',
     rule: 'mime-type',
     what: 'cloud-init handles no part of this type, and passes over it',
-    fix: better === undefined ? 'Use one such as text/cloud-config or text/x-shellscript.' : `Write ${better}.`,
+    fix: better === undefined ? 'Use one such as text/cloud-config or text/x-shellscript.' : `Write "${better}".`,
     ...(better === undefined || kind === '' || start < 0
       ? {}
       : { edits: [{ start, end: start + kind.length, text: better }] }),

@@ -7,7 +7,8 @@ import { CloudInitFindings } from './cloud-init-findings.tsx'
 import { findingsSummary, inOrder, lineRange, nextFinding } from './cloud-init-text.ts'
 import type { Findings } from './use-findings.ts'
 
-const ROWS = 9
+const LEAST_ROWS = 7
+const MOST_ROWS = 16
 
 interface CloudInitFieldProps {
   value: string
@@ -54,7 +55,7 @@ export function CloudInitField({ value, findings, onChange }: CloudInitFieldProp
         <textarea
           id={id}
           ref={area}
-          rows={ROWS}
+          rows={Math.min(Math.max(value.split('\n').length, LEAST_ROWS), MOST_ROWS)}
           wrap="off"
           spellCheck={false}
           autoComplete="off"
