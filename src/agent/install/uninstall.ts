@@ -5,6 +5,7 @@ import { GUEST_BRIDGE } from '../network/guest-network.ts'
 import { removeAllMends } from '../network/network-mend.ts'
 import { lookAtNetwork } from '../network/preflight.ts'
 import { removeOwnNetwork } from '../network/remove-network.ts'
+import { removeOperatorNics } from '../network/remove-operator-nics.ts'
 import { readIfPresent, removeEmptyDir, removeTree } from '../os/files.ts'
 import { agentLayout } from '../records/layout.ts'
 import { undoAgentGroup } from './agent-group.ts'
@@ -68,6 +69,10 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   const network = root ? await removeOwnNetwork(host.run, places.stateDir, vmsRunning > 0) : { removed: [], left: [] }
   removed.push(...network.removed)
+  if (root && vmsRunning === 0) {
+    const vmIds = await readdir(agentLayout(places.stateDir).vms).catch(() => [])
+    removed.push(...(await removeOperatorNics(host.run, vmIds)))
+  }
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
   if (input.socket === undefined) await removeEmptyDir('uninstall.socket-dir', dirname(socket)).catch(() => {})
   if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)
