@@ -246,6 +246,7 @@ export interface AttachOptions {
   protocolVersion?: number
   nonce?: Uint8Array
   suggestedGuestCidr?: string
+  otherGuestCidrs?: string[]
 }
 
 export const attachFrame = ({ fleetId = FLEET, nonce = randomBytes(32), ...rest }: AttachOptions = {}): SyncRequest =>

@@ -39,6 +39,7 @@ export async function loadMends(files: Pick<MendFiles, 'readIfPresent'>, path: s
   }
 }
 
+/** All of them, in place of what was kept; durable when it resolves. */
 export async function saveMends(
   files: Pick<MendFiles, 'writeDurable'>,
   path: string,
