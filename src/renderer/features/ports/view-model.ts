@@ -32,9 +32,9 @@ export function publishedAt(port: Port): string {
 
 export const leadsTo = (port: Port): string => `${port.vmName}:${port.guestPort}${udp(port)}`
 
-/** `3 now · 1 refused`; nothing counted is nothing said, and not counted is undefined. */
-export function sessionWords({ sessions }: Port): string | undefined {
-  if (!sessions) return undefined
+/** `3 now · 1 refused`; undefined = its host does not count, or does not answer now. */
+export function sessionWords({ sessions, hostUnknown }: Port): string | undefined {
+  if (!sessions || hostUnknown) return undefined
   const parts = [`${sessions.active} now`]
   if (sessions.refused > 0n) parts.push(`${sessions.refused} refused`)
   if (sessions.dropped > 0n) parts.push(`${sessions.dropped} dropped`)

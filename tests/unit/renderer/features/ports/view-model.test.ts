@@ -55,6 +55,7 @@ describe('a published port on the screen', () => {
 
   it('shows counts that were counted, zero as zero, and none where nobody counts', () => {
     expect(sessionWords(aPort())).toBeUndefined()
+    expect(sessionWords(aPort({ sessions: {}, hostUnknown: true }))).toBeUndefined()
     expect(sessionWords(aPort({ sessions: {} }))).toBe('0 now')
     expect(sessionWords(aPort({ sessions: { active: 3n, refused: 1n, dropped: 2n } }))).toBe(
       '3 now · 1 refused · 2 dropped',
