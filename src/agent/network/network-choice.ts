@@ -5,6 +5,8 @@ export interface NetworkFacts {
   root: boolean
   /** Process that owns the guests' network of this namespace; '' = this one, or nobody. */
   holder: string
+  /** What else keeps this agent from owning it; '' or absent = nothing. */
+  trouble?: string
   /** Programs it needs and that are not installed. */
   missing: readonly string[]
   /** '' = none is settled. */
@@ -23,10 +25,11 @@ export const USER_MODE_LIMITS =
   'Guests reach out through their hypervisor: none reaches another, none has an address this host can reach, and a published port is forwarded by the hypervisor.'
 
 /** Why this agent may not own the network of this namespace, one sentence; '' = it may. */
-export function notOwnedBecause({ asked, root, holder, missing }: Omit<NetworkFacts, 'cidr'>): string {
+export function notOwnedBecause({ asked, root, holder, trouble, missing }: Omit<NetworkFacts, 'cidr'>): string {
   if (asked === 'user') return 'This agent was told to leave the network of its host alone (--guest-network user).'
   if (!root) return 'The agent does not run as root, and only root can make a bridge.'
   if (missing.includes('ip')) return lacks(['ip'])
+  if (trouble) return `This agent cannot take the network of its host (${trouble}).`
   return holder === '' ? '' : `Another agent of this host (process ${holder}) owns the bridge of its guests.`
 }
 

@@ -37,11 +37,11 @@ export async function ownNetwork(options: OwnerOptions): Promise<Ownership> {
   const missing: string[] = []
   for (const program of NETWORK_PROGRAMS) if (!(await find(program))) missing.push(program)
   const facts = { asked, root, holder: '', missing }
-  const without = (because: string, holder = ''): Ownership => ({
+  const without = (because: string, change: Partial<typeof facts & { trouble: string }> = {}): Ownership => ({
     owns: false,
     because,
     asked,
-    facts: { ...facts, holder },
+    facts: { ...facts, ...change },
     place: undefined,
     release: async () => {},
   })
@@ -55,7 +55,8 @@ export async function ownNetwork(options: OwnerOptions): Promise<Ownership> {
     return { owns: true, because: '', asked, facts, place: found, release }
   } catch (error) {
     const fault = asFault(error)
-    const holder = fault.code === 'agent/already-running' ? (fault.params['pid'] ?? 'unknown') : fault.message
-    return without(notOwnedBecause({ ...facts, holder }), holder)
+    const isHeld = fault.code === 'agent/already-running'
+    const why = isHeld ? { holder: fault.params['pid'] ?? 'unknown' } : { trouble: fault.message }
+    return without(notOwnedBecause({ ...facts, ...why }), why)
   }
 }
