@@ -1,9 +1,13 @@
 import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { judgeNetwork } from '../../src/agent/network/network-findings.ts'
+import { lookAtNetwork } from '../../src/agent/network/preflight.ts'
 import type { NetworkFinding } from '../../src/ipc/gen/eitri/agent/v1/network_pb.js'
+import { freeGuestCidrs } from '../../src/main/control/sync/guest-cidr.ts'
 import { AgentProcess } from '../support/agent-process.ts'
 import { attached, wireClient } from '../support/agent-wire.ts'
 import { NetNamespace, netNamespaceImpossible } from '../support/net-namespace.ts'
+import { aHost } from '../unit/main/control/a-store.ts'
 
 const CIDR = '10.200.0.0/24'
 
@@ -21,6 +25,11 @@ table ip filter {
   }
 }
 `
+
+async function startEngine(host: NetNamespace): Promise<void> {
+  await host.run(['nft', 'delete', 'table', 'ip', 'filter'])
+  await host.must(['nft', '-f', '-'], { input: ENGINE })
+}
 
 /** One attached control plane that asks for the network. */
 class Asking implements Disposable {
@@ -73,10 +82,6 @@ describe.skipIf(netNamespaceImpossible())('a host whose container engine drops w
     rmSync(agent.dir, { recursive: true, force: true })
   })
 
-  const startEngine = async () => {
-    await host.run(['nft', 'delete', 'table', 'ip', 'filter'])
-    await host.must(['nft', '-f', '-'], { input: ENGINE })
-  }
   const engineRules = () => host.must(['nft', '-s', 'list', 'table', 'ip', 'filter'])
   const egress = async () => (await guest.run(['busybox', 'ping', '-c', '1', '-W', '1', '192.0.2.1'])).code === 0
 
@@ -86,7 +91,7 @@ describe.skipIf(netNamespaceImpossible())('a host whose container engine drops w
     await expect.poll(egress, { timeout: 20_000 }).toBe(true)
     using asking = await Asking.open(agent)
     expect((await asking.check()).filter(({ severity }) => severity === 'blocks')).toEqual([])
-    await startEngine()
+    await startEngine(host)
     const before = await engineRules()
     expect(await egress()).toBe(false)
 
@@ -108,7 +113,7 @@ describe.skipIf(netNamespaceImpossible())('a host whose container engine drops w
     await asking.mend('forward-drop')
     expect(await engineRules()).toBe(mended)
 
-    await startEngine()
+    await startEngine(host)
     expect((await asking.check())[0]).toMatchObject({ id: 'forward-drop', mended: false })
     await agent.end('SIGKILL')
     await agent.start()
@@ -156,5 +161,41 @@ describe.skipIf(netNamespaceImpossible())('a host whose container engine drops w
     await expect(asking.mend('overlapping-route')).rejects.toThrow('the agent has no mend for it')
     await expect(asking.mend('nothing')).rejects.toThrow('nothing of that name is wrong')
     expect(await asking.mend('nothing', true)).toEqual(await asking.check())
+  })
+})
+
+describe.skipIf(netNamespaceImpossible())('a host with a VPN to all of 10.0.0.0/8', () => {
+  it('has its guests in another network that the control plane suggested beside the first', async () => {
+    await using host = await NetNamespace.make()
+    await host.bridge('vpn0', '10.1.2.3/8')
+    await using agent = new AgentProcess({ namespace: host })
+    await agent.start()
+    using link = wireClient(agent.socketPath)
+    const row = { ...aHost(), guestCidr: '', uplinkAddress: '' }
+    const [suggestedGuestCidr = '', ...otherGuestCidrs] = freeGuestCidrs(row, [])
+    expect(suggestedGuestCidr).toMatch(/^10\./)
+    const { sync } = await attached(link.client, { suggestedGuestCidr, otherGuestCidrs })
+    const { guestCidr } = await sync.until('report')
+    expect(guestCidr).toMatch(/^172\.16\./)
+    expect(await host.ip('addr', 'show', 'dev', 'eitri0')).toContain(guestCidr.replace('.0/24', '.1/24'))
+  })
+})
+
+describe('a look at a host whose programs fail', () => {
+  it('is an answer all the same, with what could not be read in it', async () => {
+    const at = { bridge: 'eitri0', guestCidr: '', operatorBridges: [] }
+    const failing = [
+      { code: 1, stdout: '', stderr: 'Operation not permitted\n', timedOut: false },
+      { code: null, stdout: '', stderr: '', timedOut: true },
+      { code: 0, stdout: 'no JSON', stderr: '', timedOut: false },
+    ]
+    for (const result of failing) {
+      const look = await lookAtNetwork(async () => result, at)
+      expect(judgeNetwork(look)).toContainEqual(
+        expect.objectContaining({ id: 'filters-unreadable', what: expect.stringMatching(/could not be read: .+\./) }),
+      )
+    }
+    const look = await lookAtNetwork(() => Promise.reject(new Error('spawn nft EAGAIN')), at)
+    expect(judgeNetwork(look)).toContainEqual(expect.objectContaining({ id: 'filters-unreadable' }))
   })
 })
