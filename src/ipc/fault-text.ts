@@ -275,7 +275,11 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'Delete a VM that is not needed there, or choose another host.',
     ),
   'vm/network-unknown': (p) =>
-    t(`${host(p)} serves no network ${v(p, 'network')}.`, NOTHING, 'Name one that the host advertises.'),
+    t(
+      `${host(p)} serves no network ${v(p, 'network')}.`,
+      NOTHING,
+      p['has'] ? `It serves: ${v(p, 'has')}.` : 'Start its agent with --host-network, or leave the network out.',
+    ),
   'vm/network-failed': (p) =>
     t(
       `${vm(p)} cannot be put on ${p['network'] ? `the network ${v(p, 'network')}` : 'its network'}${why(p)}.`,

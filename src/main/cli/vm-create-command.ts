@@ -43,7 +43,7 @@ export function createCommand(vm: Command, run: Runner): void {
       .option('--vcpus <n>', 'virtual processors', wholeNumber)
       .option('--mem-mb <n>', 'memory, MiB', wholeNumber)
       .option('--disk-gb <n>', 'disk, GiB', wholeNumber)
-      .option('--network <name>', 'a network of the host')
+      .option('--network <name>', "a second card on this network of the host's operator, see eitri network list")
       .option('--cloud-init <file>', 'user-data')
       .option('--ssh-key <file>', 'public keys that may sign in; may be given several times', several)
       .option('--backend <name>', 'qemu, cloud-hypervisor or vfkit')

@@ -123,7 +123,7 @@ function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created
   if (found) return { vm: deps.view.vm(found), created: false }
   const { name } = withDefaults(request, NO_OPINION)
   acceptUserData(request.cloudInit)
-  const host = chooseHost(candidates(deps), request.host)
+  const host = chooseHost(candidates(deps), request.host, request.network)
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)
   checkNetwork(checked.network, host)

@@ -23,15 +23,17 @@ export interface HostCandidate {
   networks?: readonly string[]
 }
 
-/** The one named, the only one, or among those that answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
-export function chooseHost(hosts: readonly HostCandidate[], wanted: string): HostCandidate {
+/** The one named, the only one, or among those that serve the network and answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
+export function chooseHost(hosts: readonly HostCandidate[], wanted: string, network = ''): HostCandidate {
   if (wanted !== '') {
     const host = hosts.find((h) => h.name === wanted) ?? hosts.find((h) => h.id === wanted)
     if (!host) throw new Fault('host/not-found', 'permanent', { host: wanted })
     if (!host.accepting) throw new Fault('host/not-accepting', 'permanent', { host: host.name })
     return host
   }
-  const accepting = hosts.filter((h) => h.accepting)
+  const all = hosts.filter((h) => h.accepting)
+  const serving = all.filter((h) => network === '' || h.networks?.includes(network))
+  const accepting = serving.length > 0 ? serving : all
   const answering = accepting.filter((h) => h.answering)
   const [best] = [...(answering.length > 0 ? answering : accepting)].sort(
     (a, b) => (b.freeMemMb ?? -1) - (a.freeMemMb ?? -1) || (a.name < b.name ? -1 : 1),
@@ -102,7 +104,7 @@ export function withDefaults(request: CreateVmRequest, defaults: ImageChoice['de
 /** Raises vm/network-unknown when the host is known not to serve it. */
 export function checkNetwork(network: string, host: HostCandidate): void {
   if (network === '' || !host.networks || host.networks.includes(network)) return
-  throw new Fault('vm/network-unknown', 'permanent', { host: host.name, network })
+  throw new Fault('vm/network-unknown', 'permanent', { host: host.name, network, has: host.networks.join(', ') })
 }
 
 /** Guests share the processors of a host; more than this of them is a slip. */

@@ -1,5 +1,6 @@
 import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
 import type { Finding } from '../../../ipc/cloud-init/finding.ts'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { DEFAULT_SIZE, type Problem, problemsOf } from '../../../ipc/rules.ts'
 import { refusalText } from './cloud-init-text.ts'
@@ -16,6 +17,8 @@ export interface CreateVmDraft {
   diskGb: string
   sshKeys: string
   cloudInit: string
+  /** Of the host's operator, for a second NIC; empty = none. */
+  network: string
   autostart: boolean
   clockPolicy: ClockPolicy
 }
@@ -57,7 +60,7 @@ export function checkedShape(draft: CreateVmDraft, image: Image | undefined) {
     diskGb: sizeOf(draft.diskGb, sizes.diskGb),
     cloudInit: new TextEncoder().encode(draft.cloudInit),
     sshAuthorizedKeys: keysOf(draft.sshKeys),
-    network: '',
+    network: draft.network,
     backend: '',
     power: 'running',
     labels: {},
@@ -72,12 +75,18 @@ export function createVmProblems(
   image: Image | undefined,
   taken: ReadonlySet<string>,
   found: readonly Finding[],
+  networks: readonly string[] = [],
 ): Problem[] {
   const problems = problemsOf('createVm', checkedShape(draft, image)).map((p) => ({
     ...p,
     problem: p.problem.replace(/\b(mem_mb|disk_gb|vcpus)\b/, (wire) => FORM_WORDS[wire] ?? wire),
   }))
   if (taken.has(draft.name)) problems.push({ field: 'name', problem: 'this name is in use' })
+  if (draft.network !== '' && !networks.includes(draft.network))
+    problems.push({
+      field: 'network',
+      problem: draft.host === '' ? 'no host serves it now' : 'that host does not serve it',
+    })
   const cloudInit = refusalText(found)
   if (cloudInit) problems.push({ field: 'cloud_init', problem: cloudInit })
   return problems
@@ -100,9 +109,16 @@ export function createVmCli(draft: CreateVmDraft, names: { host: string; image: 
   add('--disk-gb', draft.diskGb)
   if (keysOf(draft.sshKeys).length > 0) words.push('--ssh-key', `${draft.name || 'NAME'}.pub`)
   if (draft.cloudInit !== '') words.push('--cloud-init', `${draft.name || 'NAME'}.yaml`)
+  add('--network', draft.network)
   if (draft.autostart) words.push('--autostart')
   if (draft.clockPolicy !== 'auto') words.push('--clock-policy', draft.clockPolicy)
   return words.map(quote).join(' ')
+}
+
+/** Networks a VM can have a second NIC on: of that host, or of any when none is chosen. */
+export function networksOf(hosts: readonly Pick<Host, 'id' | 'hostNetworks'>[], hostId: string): string[] {
+  const offering = hosts.filter(({ id }) => hostId === '' || id === hostId)
+  return [...new Set(offering.flatMap(({ hostNetworks }) => hostNetworks))].sort()
 }
 
 /** A name that is free: `vm-1`, `vm-2`, … */

@@ -15,6 +15,8 @@ interface CreateVmFieldsProps {
   /** What is wrong with a field, by its name on the wire. */
   problem: (field: string) => string | undefined
   hosts: Host[]
+  /** Of operators, that a second NIC can be on. */
+  networks: string[]
   images: Image[]
   /** The image it would be made from: the chosen one, else the default. */
   image: Image | undefined
@@ -24,7 +26,8 @@ interface CreateVmFieldsProps {
   findings: Findings
 }
 
-export function CreateVmFields({ draft, set, problem, hosts, images, image, sizes, findings }: CreateVmFieldsProps) {
+export function CreateVmFields(props: CreateVmFieldsProps) {
+  const { draft, set, problem, hosts, networks, images, image, sizes, findings } = props
   const defaultImage = images.find((i) => i.isDefault)
   const chosenHost = hosts.find((h) => h.id === draft.host)
   return (
@@ -125,6 +128,24 @@ export function CreateVmFields({ draft, set, problem, hosts, images, image, size
           onChange={(e) => set({ autostart: e.target.checked })}
         />
       </div>
+      {(networks.length > 0 || draft.network !== '') && (
+        <div className="sm:col-span-6">
+          <SelectField
+            label="Second network card"
+            value={draft.network}
+            problem={problem('network')}
+            hint="On a network of the host's operator, beside the one every VM is on. Its own DHCP server gives the address."
+            onChange={(e) => set({ network: e.target.value })}
+          >
+            <option value="">None</option>
+            {[...new Set([...networks, draft.network])].filter(Boolean).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </SelectField>
+        </div>
+      )}
       <details className="sm:col-span-6">
         <summary className="cursor-pointer py-1 text-dim">Advanced</summary>
         <div className="pt-2 sm:w-1/2">

@@ -18,6 +18,7 @@ import {
   createVmProblems,
   defaultSizes,
   freeName,
+  networksOf,
 } from './create-vm-draft.ts'
 import { CreateVmFields } from './create-vm-fields.tsx'
 import { useFindings } from './use-findings.ts'
@@ -38,6 +39,7 @@ export function CreateVmPage({ host }: { host: string }) {
     diskGb: '',
     sshKeys: localStorage.getItem(KEY_MEMORY) ?? '',
     cloudInit: '',
+    network: '',
     autostart: true,
     clockPolicy: 'auto',
   }))
@@ -53,7 +55,8 @@ export function CreateVmPage({ host }: { host: string }) {
   const chosenHost = hosts.find((h) => h.id === draft.host)
   const sizes = defaultSizes(image)
   const findings = useFindings(draft.cloudInit)
-  const problems = createVmProblems(draft, image, taken, draft.cloudInit === '' ? [] : findings.found)
+  const networks = networksOf(hosts, draft.host)
+  const problems = createVmProblems(draft, image, taken, draft.cloudInit === '' ? [] : findings.found, networks)
   const problem = (field: string) => problems.find((p) => p.field === field)?.problem
   const blocked =
     hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'An image is needed first.' : undefined
@@ -105,6 +108,7 @@ export function CreateVmPage({ host }: { host: string }) {
               set={set}
               problem={problem}
               hosts={hosts}
+              networks={networks}
               images={images}
               sizes={sizes}
               image={image}

@@ -49,6 +49,13 @@ describe('choice of host', () => {
     ]
     expect(chooseHost(hosts, '').name).toBe('roomy')
   })
+
+  it('takes one that serves the network, however little memory it has free', () => {
+    const hosts = [host('roomy', { freeMemMb: 4096, networks: [] }), host('small', { freeMemMb: 1, networks: ['lan'] })]
+    expect(chooseHost(hosts, '', 'lan').name).toBe('small')
+    expect(chooseHost(hosts, 'roomy', 'lan').name).toBe('roomy')
+    expect(chooseHost(hosts, '', 'dmz').name).toBe('roomy')
+  })
 })
 
 describe('choice of image', () => {
@@ -111,7 +118,7 @@ describe('defaults of a VM', () => {
   it('refuses a network the host is known not to serve', () => {
     expect(faultOf(() => checkNetwork('lan', host('a', { networks: ['office'] })))).toMatchObject({
       code: 'vm/network-unknown',
-      params: { host: 'a', network: 'lan' },
+      params: { host: 'a', network: 'lan', has: 'office' },
     })
     checkNetwork('office', host('a', { networks: ['office'] }))
     checkNetwork('', host('a', { networks: [] }))

@@ -12,6 +12,7 @@ import {
   createVmCli,
   createVmProblems,
   freeName,
+  networksOf,
 } from '../../../../../src/renderer/features/vms/create-vm-draft.ts'
 import { anImage } from '../../../../support/fake-fleet/rows.ts'
 
@@ -24,6 +25,7 @@ const aDraft = (changes: Partial<CreateVmDraft> = {}): CreateVmDraft => ({
   diskGb: '',
   sshKeys: '',
   cloudInit: '',
+  network: '',
   autostart: false,
   clockPolicy: 'auto',
   ...changes,
@@ -38,6 +40,21 @@ describe('the create form', () => {
       / --clock-policy host-only$/,
     )
     expect(createVmCli(aDraft(), { host: '', image: '' })).not.toContain('clock')
+  })
+
+  it('offers the networks of the chosen host, else of all, and refuses one that is not there', () => {
+    const hosts = [
+      { id: 'a', hostNetworks: ['office', 'lan'] },
+      { id: 'b', hostNetworks: ['lan'] },
+    ]
+    expect(networksOf(hosts, '')).toEqual(['lan', 'office'])
+    expect(networksOf(hosts, 'b')).toEqual(['lan'])
+    const draft = aDraft({ host: 'b', network: 'office' })
+    const problem = { field: 'network', problem: 'that host does not serve it' }
+    expect(createVmProblems(draft, anImage(), new Set(), [], networksOf(hosts, 'b'))).toEqual([problem])
+    expect(createVmProblems(draft, anImage(), new Set(), [], networksOf(hosts, 'a'))).toEqual([])
+    expect(checkedShape(draft, anImage())).toMatchObject({ network: 'office' })
+    expect(createVmCli(draft, { host: 'b', image: '' })).toBe('eitri vm create web-1 --host b --network office')
   })
 
   it('takes sizes left empty from the image', () => {
