@@ -79,11 +79,14 @@ export function forwardDrop(look: NetworkLook): Judged[] {
         ? 'Guests reach the host, and nothing beyond it.'
         : 'Nothing that guests ask for outside comes back to them.',
       rule: distinct(drops.map(ruleText)).join('; '),
-      mend: `Lets guests through by ${said(rules)}; undo removes just that.`,
+      mend: rules.length === 0 ? '' : `Lets guests through by ${said(rules)}; undo removes just that.`,
       rules,
     }),
   ]
 }
+
+/** What nft takes as a name without quotes; others are left to a person. */
+const PLAIN = /^[A-Za-z_][\w.-]*$/
 
 /** Where the host's own engine has a chain for others, there; else at the head of the chain that drops. */
 function mendRules(ruleset: Ruleset, drops: readonly WayDrop[]): MendRule[] {
@@ -93,6 +96,7 @@ function mendRules(ruleset: Ruleset, drops: readonly WayDrop[]): MendRule[] {
     const there = ruleset.chains.some((one) => one.family === family && one.table === table && one.name === USER_CHAIN)
     return { family, table, chain: jumps && there ? USER_CHAIN : base.name, bridge, way }
   })
+  if (!rules.every(({ table, chain, bridge }) => [table, chain, bridge].every((name) => PLAIN.test(name)))) return []
   return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()]
 }
 
@@ -158,7 +162,7 @@ export function bridgeFilter(look: NetworkLook): Judged[] {
         what: `What passes the bridge ${bridges} goes through the host's IP filter, and ${chainText(drops[0]!.chain)} drops it.`,
         effect: `VMs on ${bridges} reach nothing on that network.`,
         rule: `${rule}; ${ruleText(drops[0]!)}`,
-        mend: `Lets it pass by ${said(rules)}; undo removes just that.`,
+        mend: rules.length === 0 ? '' : `Lets it pass by ${said(rules)}; undo removes just that.`,
         rules,
       }),
     ]

@@ -110,6 +110,14 @@ describe('what keeps guests from their network', () => {
     expect(only([forward([]), engine[1]!]).rules.map((rule) => rule.chain)).toEqual(['FORWARD', 'FORWARD'])
   })
 
+  it('offers no mend where a name could be read as more than a name', () => {
+    expect(only([forward([], { table: 'a; flush ruleset' })])).toMatchObject({
+      id: 'forward-drop',
+      mend: '',
+      rules: [],
+    })
+  })
+
   it('is a firewalld that does not know the bridge; one that does is none', () => {
     const table = { family: 'inet', table: 'firewalld', drops: false }
     const rejects = forward([[is('iifname', 'lo'), accept], [{ reject: null }]], { ...table, name: 'filter_FORWARD' })
