@@ -155,7 +155,8 @@ export class HostNetworks implements VmNetwork {
   async #settle(): Promise<void> {
     const { platform, ownership, cidr, log } = this.#deps
     if (this.#managed || platform !== 'linux') return
-    this.#because = userModeBecause({ ...ownership.facts, cidr: cidr() })
+    const missing = await ownership.missing()
+    this.#because = userModeBecause({ ...ownership.facts, missing, cidr: cidr() })
     if (this.#because !== '') return log.info('network.user-mode', { because: this.#because })
     const managed = new ManagedNetwork({ ...this.#deps, place: ownership.place!, cidr: cidr() })
     await this.#recall(managed.cidr)

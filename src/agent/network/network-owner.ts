@@ -15,6 +15,8 @@ export interface Ownership {
   because: string
   asked: 'auto' | 'user'
   facts: Omit<NetworkFacts, 'cidr'>
+  /** What of the facts a person may change while the agent runs, looked up anew. */
+  missing(): Promise<string[]>
   /** Undefined when it does not own it. */
   place: NetworkPlace | undefined
   /** Idempotent. */
@@ -34,14 +36,17 @@ export interface OwnerOptions {
 /** Takes the network of this namespace when nobody else has it; one agent at a time does. Raises nothing. */
 export async function ownNetwork(options: OwnerOptions): Promise<Ownership> {
   const { platform, asked, root, find, processes, place = ownNetworkPlace } = options
-  const missing: string[] = []
-  for (const program of NETWORK_PROGRAMS) if (!(await find(program))) missing.push(program)
-  const facts = { asked, root, holder: '', missing }
+  const missing = async () => {
+    const found = await Promise.all(NETWORK_PROGRAMS.map((program) => find(program)))
+    return NETWORK_PROGRAMS.filter((_, n) => !found[n])
+  }
+  const facts = { asked, root, holder: '', missing: await missing() }
   const without = (because: string, change: Partial<typeof facts & { trouble: string }> = {}): Ownership => ({
     owns: false,
     because,
     asked,
     facts: { ...facts, ...change },
+    missing,
     place: undefined,
     release: async () => {},
   })
@@ -52,7 +57,7 @@ export async function ownNetwork(options: OwnerOptions): Promise<Ownership> {
     const found = await place()
     await ensureDir('network.dir', found.dir, PASSABLE)
     const release = await takeLock(found.lock, processes)
-    return { owns: true, because: '', asked, facts, place: found, release }
+    return { owns: true, because: '', asked, facts, missing, place: found, release }
   } catch (error) {
     const fault = asFault(error)
     const isHeld = fault.code === 'agent/already-running'

@@ -46,6 +46,7 @@ function networks(change: Partial<HostNetworksDeps> = {}, owned: Partial<Ownersh
     asked: 'auto',
     facts,
     place: undefined,
+    missing: async () => [],
     release: async () => {},
   } as const
   const made = new HostNetworks({

@@ -35,7 +35,7 @@ describe('addresses of guests that an agent finds', () => {
   const served = async () => (await readFile(place().hosts, 'utf8')).trim().split('\n')
 
   /** An agent that owns the network; what it runs does nothing, and does it well. */
-  async function agent(records: MemoryRecords, { cidr = '10.77.0.0/28', taps = [] as string[] } = {}) {
+  async function agent(records: MemoryRecords, { taps = [], lacks = [] }: { taps?: string[]; lacks?: string[] } = {}) {
     let runs = false
     const processes = {
       identify: () => identity,
@@ -52,8 +52,16 @@ describe('addresses of guests that an agent finds', () => {
     const networks = new HostNetworks({
       platform: 'linux',
       stateDir: '/state',
-      ownership: { owns: true, because: '', asked: 'auto', facts, place: place(), release: async () => {} },
-      cidr: () => cidr,
+      ownership: {
+        owns: true,
+        because: '',
+        asked: 'auto',
+        facts,
+        place: place(),
+        missing: async () => lacks,
+        release: async () => {},
+      },
+      cidr: () => '10.77.0.0/28',
       taps: { ensure: async () => {}, remove: async () => {} },
       run: async (point) => {
         const gone = point === 'network.ask-bridge'
@@ -73,7 +81,7 @@ describe('addresses of guests that an agent finds', () => {
     })
     open.push(networks)
     await networks.start(await knownVms(records, log))
-    expect(networks.reserves).toBe(true)
+    expect(networks.reserves).toBe(lacks.length === 0)
     return networks
   }
 
@@ -124,6 +132,16 @@ describe('addresses of guests that an agent finds', () => {
     const records = await holding([A, '10.77.0.2'], [B, '10.77.0.3'])
     const networks = await agent(records, { taps: [tapName(B)] })
     expect([networks.address(A), networks.address(B)]).toEqual(['', '10.77.0.3'])
+  })
+
+  it('are served once the part came that was missing, at the next look', async () => {
+    const lacks = ['dnsmasq']
+    const networks = await agent(await holding([A, '10.77.0.2']), { lacks })
+    expect(networks.notices().join()).toContain('This host lacks dnsmasq')
+    lacks.pop()
+    await networks.settle()
+    expect([networks.reserves, networks.notices()]).toEqual([true, []])
+    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a`])
   })
 
   it('run out, which is told, and are free again once their VM is gone', async () => {
