@@ -27,8 +27,11 @@ export function networkScene(now: number): FleetState {
         source: i === 3 ? '' : 'reservation',
       }))
   if (rack) {
+    rack.hostNetworks = ['office']
     const of = { hostId: rack.id, hostName: rack.name }
     const [first] = addressesOf(rack.id, '10.77.3')
+    const onOffice = fleet.vms.find((vm) => vm.id === first?.vmId)
+    if (onOffice) Object.assign(onOffice, { network: 'office', networkIp: '192.168.1.57' })
     rack.networks = [
       create(NetworkSchema, {
         ...{ ...of, name: 'guests', kind: 'nat', bridge: 'eitri0', cidr: '10.77.3.0/24', gateway: '10.77.3.1' },

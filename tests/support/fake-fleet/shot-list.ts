@@ -464,6 +464,7 @@ export const SHOTS: Shot[] = [
   },
   { name: 'a4-vm-ports', path: '/vms', scene: portScene, act: vmPage('web-12', '/ports') },
   { name: 'a5-vm-ports-narrow-dark', path: '/vms', scene: portScene, dark: true, size: { width: 760, height: 700 }, act: vmPage('web-12', '/ports') },
+  { name: 'n0-create-second-card', path: '/vms/new', scene: networkScene, size: { width: 1280, height: 1000 } },
   { name: 'n1-networks', path: '/networks', scene: networkScene, size: { width: 1280, height: 1100 } },
   { name: 'n2-networks-dark', path: '/networks', scene: networkScene, dark: true },
   { name: 'n3-networks-none', path: '/networks', scene: emptyScene },

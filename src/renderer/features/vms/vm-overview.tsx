@@ -189,6 +189,9 @@ function Identity({ vm }: { vm: Vm }) {
         rows={[
           ['Host', vm.hostName],
           ['Address', vm.ip || 'not reported'],
+          ...(vm.network === ''
+            ? []
+            : ([[`Address on ${vm.network}`, vm.networkIp || 'not known yet']] satisfies [string, ReactNode][])),
           ['Created', at(msOf(vm.createdAt)) ?? 'not known'],
           ['Running since', (vm.power === 'running' && at(msOf(vm.startedAt))) || '–'],
           ['As of', at(toldAtMs(vm, host)) ?? 'never reported'],

@@ -312,6 +312,18 @@ describe('waiting', () => {
     expect(await code).toBe(0)
   })
 
+  it('shows both addresses of a VM on a network of the operator, and that one is not known yet', async () => {
+    const vm = fleet.vm({ name: 'web-1', ip: '10.77.0.5', network: 'lan' })
+    const shown = async () => {
+      const { code, io } = start(['vm', 'show', 'web-1'])
+      expect(await code).toBe(0)
+      return io.out
+    }
+    expect(await shown()).toMatch(/address: +10\.77\.0\.5\non lan: +not known yet\n/)
+    fleet.vm({ ...vm, networkIp: '192.168.1.57' })
+    expect(await shown()).toMatch(/on lan: +192\.168\.1\.57\n/)
+  })
+
   it('prints the address it waited for', async () => {
     const vm = fleet.vm({ name: 'web-1' })
     const { code, io } = start(['vm', 'wait', 'web-1', '--address'])
