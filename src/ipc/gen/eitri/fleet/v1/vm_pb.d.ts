@@ -482,7 +482,7 @@ export declare type CreateVmRequest = Message<"eitri.fleet.v1.CreateVmRequest"> 
   diskGb?: number | undefined;
 
   /**
-   * user-data, never rewritten. At most 64 KiB.
+   * user-data, never rewritten. At most 64 KiB; refused where CheckCloudInit finds an error.
    *
    * @generated from field: bytes cloud_init = 9;
    */
