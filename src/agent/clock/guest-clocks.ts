@@ -20,8 +20,8 @@ import { type Measurement, measureGuest, type TimedAgent } from './guest-time.ts
 
 /** A guest that has cause to be set and does not answer is given up after this. */
 const GIVE_UP_MS = 60_000
-/** chrony needs four samples after a burst, 6 s when its sources answer. */
-const BURST_MS = 15_000
+/** chrony needs four samples after a burst: 6 s when its sources answer, the double when some are lost. */
+const BURST_MS = 18_000
 const LOOK_AGAIN_MS = 1_000
 /** Two samples are too few for chrony to choose a source by. */
 const CHRONY = [['reset sources'], ['burst 4/8']]

@@ -29,6 +29,7 @@ export const CLOUD_INIT_FILES = {
 } as const
 
 const STAGES = ['init-local', 'init', 'modules-config', 'modules-final'] as const
+const FAILED = 'it failed'
 const Stage = z.looseObject({
   errors: z.array(z.string()).catch([]).default([]),
   recoverable_errors: z.record(z.string(), z.array(z.string())).catch({}).default({}),
@@ -73,7 +74,9 @@ export function cloudInitVerdict(files: ReadonlyMap<string, string>, log = ''): 
   const modules = merged([...seen, ...warned, ...(ended ? logTroubles(log) : [])])
   if (!ended) return { state: 'running', modules }
   if (modules.some(({ result: how }) => how === 'failed')) return { state: 'error', modules }
-  return { state: modules.length > 0 ? 'degraded' : 'done', modules }
+  // Releases that count warnings themselves say so in their status; before, only a part that failed is one.
+  const counts = warned.length > 0 || modules.some(({ detail }) => detail === FAILED)
+  return { state: counts ? 'degraded' : 'done', modules }
 }
 
 /** Whether user-data told cloud-init to leave the fleet's part out. */
@@ -91,8 +94,9 @@ const thisBoot = (log: string): string => log.slice(Math.max(0, log.lastIndexOf(
 function troubleOf(error: string, stage: string, result: ModuleTrouble['result'], file = 'cloud-init'): ModuleTrouble {
   const [, tuple, kind = ''] = /^\('([\w-]+)', (\w+)\(/.exec(error) ?? []
   const ran = /^Running module ([\w-]+) \(/.exec(error)?.[1]
+  const invalid = /^Invalid (?:cloud-config|user data)/i.exec(error)?.[0]
   const scripts = /Runparts: \d+ failures \([\w., -]*\) in \d+ attempted commands/.exec(error)?.[0]
-  const detail = [kind, scripts ?? (ran ? 'it failed' : '')].filter(Boolean).join(': ')
+  const detail = [kind, scripts ?? (ran ? FAILED : (invalid ?? ''))].filter(Boolean).join(': ')
   return { name: (tuple ?? ran ?? file).slice(0, NAME_LIMIT), stage, result, detail: detail.slice(0, DETAIL_LIMIT) }
 }
 

@@ -13,7 +13,7 @@ import { GuestRounds, type RunningGuest } from './guest-rounds.ts'
 import { GuestStates } from './guest-states.ts'
 
 /** A person waits this long for a clock to be set, ms: within the control plane's own deadline. */
-const ASKED_MS = 22_000
+const ASKED_MS = 23_000
 
 const NO_CHANNEL = create(GuestClockSchema, { detail: 'The hypervisor of this VM has no channel to a guest agent.' })
 

@@ -91,7 +91,7 @@ describe('cloud-init', () => {
     const recoverable = { WARNING: [`Invalid cloud-config provided: ${SECRET}`], DEPRECATED: ['gone in 25.1'] }
     expect(said({ [status]: statusJson({ init: stage([], recoverable) }), [result]: resultJson() })).toEqual({
       state: 'degraded',
-      modules: [{ name: 'cloud_init', stage: 'init', result: 'warned', detail: '' }],
+      modules: [{ name: 'cloud_init', stage: 'init', result: 'warned', detail: 'Invalid cloud-config' }],
     })
     const log = [
       "2026-01-01 00:00:00,000 - util.py[DEBUG]: Cloud-init v. 22.4.2 running 'init-local' at now",
@@ -104,6 +104,17 @@ describe('cloud-init', () => {
         { name: 'users_groups', stage: '', result: 'warned', detail: '' },
         { name: 'locale', stage: '', result: 'warned', detail: 'it failed' },
       ],
+    })
+  })
+
+  it('of a release that does not count its warnings is done all the same, and names them', () => {
+    const log = [
+      "a - util.py[DEBUG]: Cloud-init v. 22.4.2 running 'init-local' at now",
+      "b - schema.py[WARNING]: Invalid cloud-config provided: Please run 'sudo cloud-init schema --system'",
+    ].join('\n')
+    expect(said({ [status]: statusJson(), [result]: resultJson() }, log)).toEqual({
+      state: 'done',
+      modules: [{ name: 'schema', stage: '', result: 'warned', detail: 'Invalid cloud-config' }],
     })
   })
 
