@@ -1,5 +1,6 @@
 import { Activity, Cable, Clock, Command, Disc3, Monitor, Moon, Network, Server, Sun } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { useClockHeadline } from '../features/clock/clock-headline.tsx'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
 import { TaskStrip } from '../features/tasks/task-strip.tsx'
 import { cx } from '../lib/class-names.ts'
@@ -88,6 +89,7 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
   const hosts = useFleet((f) => f.hosts.size)
   const vms = useFleet((f) => [...f.vms.values()].filter((vm) => !vm.deletedAt).length)
   const images = useFleet((f) => f.images.size)
+  const clock = useClockHeadline()
   const ports = useFleet((f) => f.ports.size)
   return (
     <nav
@@ -145,6 +147,7 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
       <RailLink
         icon={Clock}
         label="Clock"
+        mark={clock.tone === 'bad' || clock.tone === 'warn'}
         keys="g k"
         here={area === 'clock'}
         href={hrefOf({ page: 'clock', filter: '' })}
@@ -177,12 +180,14 @@ interface RailLinkProps {
   icon: typeof Server
   label: string
   count?: number
+  /** Something there needs a person; said in words elsewhere. */
+  mark?: boolean
   keys: string
   here: boolean
   href: string
 }
 
-function RailLink({ icon: Icon, label, count, keys, here, href }: RailLinkProps) {
+function RailLink({ icon: Icon, label, count, mark, keys, here, href }: RailLinkProps) {
   return (
     <a
       href={href}
@@ -198,6 +203,11 @@ function RailLink({ icon: Icon, label, count, keys, here, href }: RailLinkProps)
       <Icon size={16} aria-hidden strokeWidth={1.8} className={cx('shrink-0', here && 'text-accent')} />
       <span className="sr-only md:not-sr-only">{label}</span>
       {count !== undefined && count > 0 && <span className="ml-auto hidden text-faint text-xs md:inline">{count}</span>}
+      {mark && (
+        <span aria-hidden className="ml-auto font-semibold text-warn">
+          !
+        </span>
+      )}
     </a>
   )
 }

@@ -1,5 +1,5 @@
 import { CLOCK_POLICIES } from '../../../ipc/clock-policy.ts'
-import { breaksAt, guestClockState, offsetFrom, policyWords } from '../../../ipc/clock-words.ts'
+import { breaksAt, guestClockState, offsetFrom, POLICY_NOT_REACHED, policyWords } from '../../../ipc/clock-words.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -134,10 +134,7 @@ function Keeper({ vm }: { vm: Vm }) {
       ) : (
         <p>{vm.clockPolicy || 'Not known here.'}</p>
       )}
-      <p className="mt-2 text-dim">
-        A change counts for the host at once. What the guest was given for its clock when it was made stays until it is
-        made anew.
-      </p>
+      <p className="mt-2 text-dim">{POLICY_NOT_REACHED}</p>
     </Card>
   )
 }
