@@ -25,6 +25,8 @@ const USER_CA_FILE = '/etc/ssh/eitri_user_ca.pub'
 const SSHD_DROP_IN = '/etc/ssh/sshd_config.d/10-eitri.conf'
 const HOST_CERTIFICATE = '/etc/ssh/ssh_host_ed25519_key-cert.pub'
 const CHRONY_DROP_IN = '/etc/chrony/conf.d/eitri-clock.conf'
+const CHRONY_UNITS = ['/etc/systemd/system/chrony.service', '/etc/systemd/system/chronyd.service']
+const STEP_ALWAYS = 'ExecStartPost=-/usr/bin/chronyc -n makestep 1 -1'
 const UDEV_RULE = '/etc/udev/rules.d/90-eitri-ptp-kvm.rules'
 const PTP_SCRIPT = '/usr/local/lib/eitri/ptp-kvm.sh'
 const PTP_CONFIG = '/etc/chrony/conf.d/eitri-ptp-kvm.conf'
@@ -56,6 +58,8 @@ export function fleetPayload({ vmId, ssh, clock }: FleetPayload): string {
     ...(sshd.length > 0 ? put(SSHD_DROP_IN, sshd) : []),
     '# After a suspend of the host the clock is off by hours: it is stepped whenever it is, not only at boot.',
     ...put(CHRONY_DROP_IN, ['makestep 1 -1']),
+    '# And told to chrony once it runs: the makestep of Debian stands behind its drop-ins, and the last one wins.',
+    ...CHRONY_UNITS.flatMap((unit) => put(`${unit}.d/10-eitri-clock.conf`, ['[Service]', STEP_ALWAYS])),
     ...(follows ? ptpFiles(clock) : []),
     ...GROW,
     ...(sshd.length > 0 ? RELOAD_SSHD : []),

@@ -69,9 +69,12 @@ describe("the fleet's script", () => {
   })
 
   it.each(CLOCK_POLICIES)('steps the clock at any update, whoever keeps it (%s)', (clock) => {
-    expect(fleetPayload(payload({ clock }))).toContain(
-      "put /etc/chrony/conf.d/eitri-clock.conf <<'EITRI_EOF'\nmakestep 1 -1\nEITRI_EOF\n",
-    )
+    const script = fleetPayload(payload({ clock }))
+    expect(script).toContain("put /etc/chrony/conf.d/eitri-clock.conf <<'EITRI_EOF'\nmakestep 1 -1\nEITRI_EOF\n")
+    // Debian's own makestep stands behind its drop-ins and would win.
+    const told = "<<'EITRI_EOF'\n[Service]\nExecStartPost=-/usr/bin/chronyc -n makestep 1 -1\nEITRI_EOF\n"
+    for (const unit of ['chrony', 'chronyd'])
+      expect(script).toContain(`put /etc/systemd/system/${unit}.service.d/10-eitri-clock.conf ${told}`)
   })
 
   it.each([
