@@ -24,7 +24,7 @@ const GIVE_UP_MS = 60_000
 const BURST_MS = 18_000
 const LOOK_AGAIN_MS = 1_000
 /** Two samples are too few for chrony to choose a source by. */
-const CHRONY = [['reset sources'], ['burst 4/8']]
+const CHRONY = ['reset sources', 'burst 4/8']
 
 interface Act {
   cause: ClockCause
@@ -228,17 +228,21 @@ export class GuestClocks {
   /** '' = done: in step with the host, or with sources of its own that answer. */
   async #burst({ entry, act, agent, signal }: Attempt): Promise<string> {
     const { clock } = this.#deps
-    for (const arg of CHRONY) {
-      const { code, stdout, stderr } = await around('guest.chrony', () => agent.exec('chronyc', arg, signal))
+    const chrony = (...arg: string[]) => around('guest.chrony', () => agent.exec('chronyc', arg, signal))
+    for (const command of CHRONY) {
+      const { code, stdout, stderr } = await chrony(command)
       if (code !== 0) return `chrony in the guest: ${(stdout || stderr).trim().slice(0, 160) || 'no answer'}`
     }
-    for (const deadline = clock.monotonic() + BURST_MS; ; ) {
+    for (const deadline = clock.monotonic() + BURST_MS; clock.monotonic() < deadline; ) {
       if (isSet((await this.#look(entry, act, agent, signal)).offsetUs)) return ''
-      if (clock.monotonic() >= deadline) break
+      const follows = trackingOf((await chrony('-c', 'tracking')).stdout)
+      if (follows?.state === 'synchronised') {
+        if (isSet(follows.offsetUs ?? 0)) return ''
+        // A chrony that only steps at its start would slew for hours what it knows by now.
+        await chrony('makestep')
+      }
       await clock.sleep(LOOK_AGAIN_MS, signal)
     }
-    const { stdout } = await agent.exec('chronyc', ['-c', 'tracking'], signal)
-    if (trackingOf(stdout)?.state === 'synchronised') return ''
     return `chrony in the guest has no source that answers within ${BURST_MS / 1000} s`
   }
 
