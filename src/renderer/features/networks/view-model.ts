@@ -70,10 +70,10 @@ export function findingsOf({ networkFindings }: Host): NetworkFinding[] {
   return [...networkFindings].sort((a, b) => rank(a) - rank(b))
 }
 
-/** Hosts with what blocks guests first, then by name. */
+/** Hosts that found something first, mended or not, so that none jumps away under a mend; those that told nothing last. */
 export function hostsInOrder(hosts: readonly Host[]): Host[] {
-  const blocked = (host: Host) => host.networkFindings.some(({ severity, mended }) => severity === 'blocks' && !mended)
-  return [...hosts].sort((a, b) => Number(blocked(b)) - Number(blocked(a)) || a.name.localeCompare(b.name))
+  const rank = ({ networkFindings, networks }: Host) => (networkFindings.length > 0 ? 0 : networks.length > 0 ? 1 : 2)
+  return [...hosts].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
 }
 
 /** Since when what is shown of a host may have changed; empty = it is what is, or it never told. */

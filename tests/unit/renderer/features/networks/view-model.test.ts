@@ -70,13 +70,14 @@ describe('findings on the screen', () => {
     expect(shown.map((one) => findingState(one).word)).toEqual(['Blocks guests', 'Warning', 'Mended'])
   })
 
-  it('bring their host to the top only while they block', () => {
+  it('bring their host to the top, and keep it there once mended; a host that told nothing comes last', () => {
     const hosts = [
-      host({ name: 'a', networkFindings: [finding('w', 'warns')] }),
+      host({ name: 'a' }),
+      host({ name: 'd', networks: [network()] }),
       host({ name: 'c', networkFindings: [finding('b', 'blocks')] }),
       host({ name: 'b', networkFindings: [finding('m', 'blocks', true)] }),
     ]
-    expect(hostsInOrder(hosts).map(({ name }) => name)).toEqual(['c', 'a', 'b'])
+    expect(hostsInOrder(hosts).map(({ name }) => name)).toEqual(['b', 'c', 'd', 'a'])
   })
 
   it('are summed up in one sentence', () => {
