@@ -16,8 +16,8 @@ const END_TIMEOUT_MS = 5_000
 const HOST_KEY = '/etc/ssh/rig_host_key'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Variants differ only in sshd's options: host/sshd-<variant>.conf. */
-export type SshVariant = 'default' | 'no-streamlocal' | 'rekey' | 'password-only'
+/** Variants differ only in sshd's options: host/sshd-<variant>.conf. On a "managed" one agents own the host's network. */
+export type SshVariant = 'default' | 'managed' | 'no-streamlocal' | 'rekey' | 'password-only'
 
 export interface HostProcess {
   /** As this side sees it. */
