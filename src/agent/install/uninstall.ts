@@ -63,16 +63,16 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
   const mends = await removeAllMends(host.run, { readIfPresent }, agentLayout(places.stateDir).networkMends, look)
   removed.push(...mends.removed)
   left.push(...mends.left)
+  if (root && vmsRunning === 0) {
+    const vmIds = await readdir(agentLayout(places.stateDir).vms).catch(() => [])
+    removed.push(...(await removeOperatorNics(host.run, vmIds)))
+  }
   for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
     if (await removeIfPresent(path)) removed.push(path)
   await clearInstallLeftovers('uninstall.clean', host, places)
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   const network = root ? await removeOwnNetwork(host.run, places.stateDir, vmsRunning > 0) : { removed: [], left: [] }
   removed.push(...network.removed)
-  if (root && vmsRunning === 0) {
-    const vmIds = await readdir(agentLayout(places.stateDir).vms).catch(() => [])
-    removed.push(...(await removeOperatorNics(host.run, vmIds)))
-  }
   if (purge && (await removeIfPresent(places.stateDir))) removed.push(places.stateDir)
   if (input.socket === undefined) await removeEmptyDir('uninstall.socket-dir', dirname(socket)).catch(() => {})
   if (!purge && (await readdir(places.stateDir).catch(() => [])).length > 0)
