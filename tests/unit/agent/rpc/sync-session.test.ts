@@ -135,8 +135,8 @@ describe('the heartbeat of a session', () => {
     const suggested: string[] = []
     const settled = Promise.withResolvers<void>()
     const guestNetwork = {
-      resolve: async (cidr: string) => {
-        suggested.push(cidr)
+      resolve: async (cidrs: readonly string[]) => {
+        suggested.push(...cidrs)
         await settled.promise
       },
     }
