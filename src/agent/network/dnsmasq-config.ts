@@ -38,10 +38,13 @@ export function dnsmasqConfig(bridge: string, cidr: string, place: NetworkPlace)
   ].join('\n')}\n`
 }
 
-/** Sorted, so that the same reservations are the same text. */
+/**
+ * Sorted, so that the same reservations are the same text. Names stand with their domain: alone, `ignore` would be an
+ * order to dnsmasq, and `10m` or `7` the time of a lease.
+ */
 export const hostsText = (reservations: Iterable<Reservation>): string =>
   [...reservations]
-    .map(({ mac, ip, name }) => `${[mac, ip, ...(name === '' ? [] : [name])].join(',')}\n`)
+    .map(({ mac, ip, name }) => `${[mac, ip, ...(name === '' ? [] : [`${name}.${GUEST_DOMAIN}`])].join(',')}\n`)
     .sort()
     .join('')
 
@@ -49,7 +52,7 @@ export const hostsText = (reservations: Iterable<Reservation>): string =>
 export function parseHosts(text: string): Reservation[] {
   return text.split('\n').flatMap((line) => {
     const [, mac, ip, name = ''] = /^((?:[\da-f]{2}:){5}[\da-f]{2}),([\d.]+)(?:,([^,]+))?$/.exec(line) ?? []
-    return mac === undefined || ip === undefined ? [] : [{ mac, ip, name }]
+    return mac === undefined || ip === undefined ? [] : [{ mac, ip, name: name.replace(`.${GUEST_DOMAIN}`, '') }]
   })
 }
 

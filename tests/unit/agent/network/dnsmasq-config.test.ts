@@ -27,9 +27,11 @@ describe('what dnsmasq is told', () => {
   })
 
   it('is the same text for the same reservations, and is read back', () => {
-    expect(hostsText([unnamed, web])).toBe('52:54:00:00:00:01,10.77.0.2,web\n52:54:00:00:00:02,10.77.0.3\n')
+    const text = '52:54:00:00:00:01,10.77.0.2,web.eitri.internal\n52:54:00:00:00:02,10.77.0.3\n'
+    expect(hostsText([unnamed, web])).toBe(text)
     expect(hostsText([web, unnamed])).toBe(hostsText([unnamed, web]))
     expect(parseHosts(`${hostsText([unnamed, web])}rubbish\n52:54:00,10.77.0.9,x\n`)).toEqual([web, unnamed])
+    expect(parseHosts('52:54:00:00:00:01,10.77.0.2,web\n')).toEqual([web])
   })
 
   it('forgets leases that are no reservation: the address may be another VM’s by now', () => {

@@ -93,10 +93,12 @@ describe('addresses of guests that an agent finds', () => {
 
   it('are served before anything else happens; a VM without one gets the lowest free at its next boot', async () => {
     const networks = await agent(await holding([A, '10.77.0.2'], [B, '10.77.0.4'], [C, '']))
-    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a`, `${macOf(B)},10.77.0.4,vm-b`].sort())
+    expect(await served()).toEqual(
+      [`${macOf(A)},10.77.0.2,vm-a.eitri.internal`, `${macOf(B)},10.77.0.4,vm-b.eitri.internal`].sort(),
+    )
     await networks.attach({ vmId: C, name: 'vm-c', network: '' }, signal)
     expect(networks.address(C)).toBe('10.77.0.3')
-    expect(await served()).toContain(`${macOf(C)},10.77.0.3,vm-c`)
+    expect(await served()).toContain(`${macOf(C)},10.77.0.3,vm-c.eitri.internal`)
   })
 
   it('are a quarantined VM’s as well, and nobody’s where two have one or the network has no such', async () => {
@@ -104,7 +106,7 @@ describe('addresses of guests that an agent finds', () => {
     const quarantine = { elapsedMs: 0, sinceUptimeMs: undefined, bootId: 'boot', tombstone: '' }
     await records.save({ ...records.of(A)!, quarantine })
     await agent(records)
-    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a`])
+    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a.eitri.internal`])
     expect(warnings).toEqual(['network.address-dropped', 'network.address-dropped'])
   })
 
@@ -117,7 +119,7 @@ describe('addresses of guests that an agent finds', () => {
     await networks.attach({ vmId: D, name: 'vm-d', network: '' }, signal)
     expect([networks.address(D), warnings]).toEqual(['10.77.0.5', ['network.record-unreadable']])
     expect((await served()).sort()).toEqual(
-      [A, B, C, D].map((vmId, n) => `${macOf(vmId)},10.77.0.${n + 2},vm-${vmId[0]}`).sort(),
+      [A, B, C, D].map((vmId, n) => `${macOf(vmId)},10.77.0.${n + 2},vm-${vmId[0]}.eitri.internal`).sort(),
     )
   })
 
@@ -141,7 +143,7 @@ describe('addresses of guests that an agent finds', () => {
     lacks.pop()
     await networks.settle()
     expect([networks.reserves, networks.notices()]).toEqual([true, []])
-    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a`])
+    expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a.eitri.internal`])
   })
 
   it('run out, which is told, and are free again once their VM is gone', async () => {

@@ -1,0 +1,75 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { macOf } from '../../src/agent/network/mac.ts'
+import { ManagedNetwork } from '../../src/agent/network/managed-network.ts'
+import { networkPlace } from '../../src/agent/network/network-place.ts'
+import { tapName } from '../../src/agent/network/tap.ts'
+import { type Detach, detach, type Run, run } from '../../src/agent/os/exec.ts'
+import { linuxProcesses } from '../../src/agent/os/process.ts'
+import { systemClock } from '../../src/ipc/base/clock.ts'
+import { silentLog } from '../../src/ipc/base/log.ts'
+import { lease } from '../support/dhcp.ts'
+import { NetNamespace, netNamespaceImpossible } from '../support/net-namespace.ts'
+
+const WEB = { vmId: 'a'.repeat(32), name: 'web', ip: '10.213.0.2' }
+
+describe.skipIf(netNamespaceImpossible())(
+  'the bridge of the guests, with namespaces as guests',
+  { timeout: 60_000 },
+  () => {
+    let dir: string
+    let host: NetNamespace
+    let guest: NetNamespace
+    const open: ManagedNetwork[] = []
+
+    const inside: Run = (point, command, args, options) => {
+      const [program, ...rest] = host.enter(command, ...args)
+      return run(point, program!, rest, options)
+    }
+    const detached: Detach = (point, command, args, options) => {
+      const [program, ...rest] = host.enter(command, ...args)
+      return detach(point, program!, rest, options)
+    }
+    const network = () => {
+      const made = new ManagedNetwork({
+        place: networkPlace(1, dir),
+        stateDir: '/state',
+        cidr: '10.213.0.0/24',
+        run: inside,
+        detach: detached,
+        processes: linuxProcesses(),
+        sysctl: { read: async () => '1', write: async () => {} },
+        clock: systemClock,
+        log: silentLog,
+      })
+      open.push(made)
+      return made
+    }
+    const reserved = (...vms: (typeof WEB)[]) =>
+      new Map(vms.map(({ vmId, name, ip }) => [vmId, { mac: macOf(vmId), ip, name }]))
+
+    beforeEach(async () => {
+      dir = mkdtempSync(`${tmpdir()}/eitri-bridge-`)
+      chmodSync(dir, 0o755)
+      mkdirSync(networkPlace(1, dir).dir)
+      host = await NetNamespace.make()
+      guest = await NetNamespace.make()
+      await host.cable({ name: tapName(WEB.vmId) }, guest, { name: 'eth0', mac: macOf(WEB.vmId) })
+    })
+    afterEach(async () => {
+      for (const made of open.splice(0)) await made.close()
+      for (const space of [host, guest]) await space[Symbol.asyncDispose]()
+      rmSync(dir, { recursive: true, force: true })
+    })
+
+    it.each(['ignore', 'infinite', '10m', '7', 'web'])(
+      'gives a VM of the name %s its address, and its name to others',
+      async (name) => {
+        await network().start(reserved({ ...WEB, name }))
+        expect(await lease(guest, 'eth0')).toBe(WEB.ip)
+        expect(await host.must(['busybox', 'nslookup', `${name}.eitri.internal`, '10.213.0.1'])).toContain(WEB.ip)
+      },
+    )
+  },
+)
