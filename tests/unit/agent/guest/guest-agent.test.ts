@@ -161,6 +161,14 @@ describe('a guest agent', () => {
     expect(await agent.version()).toBe('9')
   })
 
+  it.each(['1e305', '-1e40', '9223372036854775808', '1e999', '"12"', 'null'])(
+    'that gives %s for a time is broken: no report could carry it',
+    async (time) => {
+      await facing({ 'guest-get-time': () => `{"return": ${time}}\n` })
+      await expect(agent.time()).rejects.toMatchObject({ trouble: 'broken' })
+    },
+  )
+
   it('runs a program without a shell and hands over its end and its output', async () => {
     await facing(programs((path, arg) => ({ code: 3, out: `${path} ${arg.join('|')}`, err: 'no\n' })))
     expect(await agent.exec('chronyc', ['burst 4/8'])).toEqual({ code: 3, stdout: 'chronyc burst 4/8', stderr: 'no\n' })
