@@ -4,6 +4,8 @@ const SAMPLES = 3
 const STEPPED_MS = 100
 /** Clocks on the wire are told to the millisecond. */
 const GRAIN_MS = 1
+/** A host may claim any time; clients are told no more than a hundred years, which int64 microseconds hold. */
+const FURTHEST_MS = 100 * 365 * 86_400_000
 
 /** One report's worth of a host's clock. */
 export interface ClockSample {
@@ -25,7 +27,8 @@ export interface ClockComparison {
 /** The samples to keep once this one came: none from before this computer's clock was set. */
 export function withSample(samples: readonly ClockSample[], sample: ClockSample): ClockSample[] {
   const same = samples.filter(({ baseMs }) => Math.abs(baseMs - sample.baseMs) < STEPPED_MS)
-  return [...same, sample].slice(-SAMPLES)
+  const rawMs = Math.max(-FURTHEST_MS, Math.min(FURTHEST_MS, sample.rawMs))
+  return [...same, { ...sample, rawMs }].slice(-SAMPLES)
 }
 
 /** The way takes no less than nothing and, on a link that is not busy, no more than a round trip: the middle is taken. Undefined = no samples. */

@@ -1,5 +1,5 @@
-import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { create, type MessageInitShape, toBinary, toJson } from '@bufbuild/protobuf'
+import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import { CLOCK_STALE_MS } from '../../../../../src/ipc/clock-words.ts'
 import { GuestClockSchema as ToldSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
@@ -7,6 +7,7 @@ import { GuestStateSchema as ToldStateSchema } from '../../../../../src/ipc/gen/
 import { ReportSchema } from '../../../../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { GuestClockSchema, HostClockSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { GuestStateSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/guest_pb.js'
+import { withSample } from '../../../../../src/main/control/clock/app-offset.ts'
 import {
   guestClockView,
   guestView,
@@ -103,6 +104,19 @@ describe('a host as clients see its clock', () => {
     const shown = host(live({ clock: { state: 'synchronised', offsetUs: -5n, stratum: 2, daemon: 'chrony' } }))
     expect(shown).toMatchObject({ state: 'synchronised', offsetUs: -5n, stratum: 2, daemon: 'chrony' })
     expect(shown?.appOffsetUs).toBeUndefined()
+  })
+
+  it.each([2n ** 63n - 1n, -(2n ** 63n)])('can be told whatever time the host claims: %d s', (seconds) => {
+    const builtAt = { seconds, nanos: 0 }
+    const clockSamples = withSample([], {
+      rawMs: timestampMs(create(TimestampSchema, builtAt)),
+      roundTripMs: 4,
+      baseMs: 0,
+    })
+    const shown = host(
+      live({ builtAt, clock: { measuredAt: builtAt, since: { seconds: -seconds - 1n } } }, { clockSamples }),
+    )
+    expect(shown && toBinary(HostClockSchema, shown).length).toBeGreaterThan(8)
   })
 
   it('is absent where nothing is known, and of no state where the word is not one', () => {
