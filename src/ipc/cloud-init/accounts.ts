@@ -1,5 +1,5 @@
 import { USER_KEYS } from './config-keys.ts'
-import { type ConfigReader, itemsOf, keyAt, noItem, truthOf, valueAt } from './config-reader.ts'
+import { type ConfigReader, keyAt, noItem, truthOf, valueAt } from './config-reader.ts'
 import type { YamlMap, YamlNode } from './yaml-tree.ts'
 import { textOf } from './yaml-value.ts'
 
@@ -9,6 +9,8 @@ export const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
 /** One item of users. */
 export function checkUser(reader: ConfigReader, item: YamlNode): void {
   if (item.kind === 'scalar' && textOf(item) !== undefined) return
+  // Names may stand in lists of their own.
+  if (item.kind === 'list') return
   if (item.kind !== 'map') {
     noItem(reader, item, 'users')
     return
@@ -24,8 +26,7 @@ export function checkUser(reader: ConfigReader, item: YamlNode): void {
       'a user without a name changes the default user of the image',
       'Give it "name:".',
     )
-  for (const name of ['ssh_authorized_keys', 'ssh-authorized-keys'])
-    for (const key of itemsOf(valueAt(item, name))) checkKey(reader, key)
+  for (const name of ['ssh_authorized_keys', 'ssh-authorized-keys']) reader.each(valueAt(item, name), checkKey)
   checkPassword(reader, item)
 }
 
@@ -81,16 +82,18 @@ export function checkKey(reader: ConfigReader, item: YamlNode): void {
     )
 }
 
+function checkPasswordOf(reader: ConfigReader, user: YamlNode): void {
+  const given = user.kind === 'map' ? valueAt(user, 'password') : undefined
+  if (given) clearText(reader, given)
+}
+
 /** Passwords of accounts the image has. */
 export function checkPasswords(reader: ConfigReader, root: YamlMap): void {
   const password = valueAt(root, 'password')
   if (password) clearText(reader, password)
   const chpasswd = valueAt(root, 'chpasswd')
   if (chpasswd?.kind === 'map') {
-    for (const user of itemsOf(valueAt(chpasswd, 'users'))) {
-      const given = user.kind === 'map' ? valueAt(user, 'password') : undefined
-      if (given) clearText(reader, given)
-    }
+    reader.each(valueAt(chpasswd, 'users'), checkPasswordOf)
     const list = valueAt(chpasswd, 'list')
     if (list) clearText(reader, list)
   }

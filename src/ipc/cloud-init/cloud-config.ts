@@ -1,6 +1,6 @@
 import { checkKey, checkPasswords, checkUser, PRIVATE_KEY } from './accounts.ts'
 import { FILE_KEYS, MAP_KEYS, NETWORK_KEYS, TOP_KEYS } from './config-keys.ts'
-import { ConfigReader, itemsOf, keyAt, noItem, truthOf, valueAt } from './config-reader.ts'
+import { ConfigReader, keyAt, noItem, truthOf, valueAt } from './config-reader.ts'
 import { quoted, type Remark, Unreadable } from './finding.ts'
 import { checkFleet } from './fleet-payload.ts'
 import { constructYaml } from './yaml-construct.ts'
@@ -69,11 +69,11 @@ function checkRoot(root: YamlMap, text: string): Remark[] {
     const map = valueAt(root, name)
     if (map?.kind === 'map') reader.map(map, keys, `in ${name}`)
   }
-  for (const name of ['runcmd', 'bootcmd']) for (const item of itemsOf(valueAt(root, name))) checkCommand(reader, item)
-  for (const item of itemsOf(valueAt(root, 'write_files'))) checkFile(reader, item)
-  for (const item of itemsOf(valueAt(root, 'users'))) checkUser(reader, item)
-  for (const item of itemsOf(valueAt(root, 'packages'))) checkPackage(reader, item)
-  for (const item of itemsOf(valueAt(root, 'ssh_authorized_keys'))) checkKey(reader, item)
+  for (const name of ['runcmd', 'bootcmd']) reader.each(valueAt(root, name), checkCommand)
+  reader.each(valueAt(root, 'write_files'), checkFile)
+  reader.each(valueAt(root, 'users'), checkUser)
+  reader.each(valueAt(root, 'packages'), checkPackage)
+  reader.each(valueAt(root, 'ssh_authorized_keys'), checkKey)
   checkValues(reader, root)
   checkFleet(reader, root)
   checkEverything(reader, root, new Set())
@@ -93,13 +93,14 @@ function checkCommand(reader: ConfigReader, item: YamlNode): void {
   else if (item.kind === 'scalar') {
     if (isNothing(item)) reader.noValue(item.start, 'this item has no command', item)
     else reader.scalarText(item, 'a command', 'error')
-  } else
-    for (const word of item.items) {
-      if (word.kind !== 'scalar') continue
-      const value = scalarValue(word)
-      const same = value.type === 'number' && value.written === 'decimal' && `${value.value}` === word.text
-      if (!same && value.type !== 'date') reader.scalarText(word, 'a word of a command')
-    }
+  } else reader.each(item, checkWord)
+}
+
+function checkWord(reader: ConfigReader, word: YamlNode): void {
+  if (word.kind !== 'scalar') return
+  const value = scalarValue(word)
+  const same = value.type === 'number' && value.written === 'decimal' && `${value.value}` === word.text
+  if (!same && value.type !== 'date') reader.scalarText(word, 'a word of a command')
 }
 
 function checkFile(reader: ConfigReader, item: YamlNode): void {
@@ -150,7 +151,11 @@ function checkPermissions(reader: ConfigReader, node: YamlNode | undefined): voi
 function checkPackage(reader: ConfigReader, item: YamlNode): void {
   if (isNothing(item)) reader.noValue(item.start, 'this item names no package', item)
   else if (item.kind === 'scalar') reader.scalarText(item, 'the name of a package')
-  else for (const word of itemsOf(item)) if (word.kind === 'scalar') reader.scalarText(word, 'a package or its version')
+  else reader.each(item, checkVersion)
+}
+
+function checkVersion(reader: ConfigReader, word: YamlNode): void {
+  if (word.kind === 'scalar') reader.scalarText(word, 'a package or its version')
 }
 
 function checkValues(reader: ConfigReader, root: YamlMap): void {

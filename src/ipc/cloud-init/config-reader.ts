@@ -2,11 +2,15 @@ import type { Shape } from './config-keys.ts'
 import { MEANT } from './config-keys.ts'
 import { quoted, type Remark, type Severity } from './finding.ts'
 import { meant } from './meant.ts'
-import type { YamlList, YamlMap, YamlNode, YamlScalar } from './yaml-tree.ts'
+import type { YamlMap, YamlNode, YamlScalar } from './yaml-tree.ts'
 import { isNothing, scalarValue, textOf } from './yaml-value.ts'
 
 const NAME_SHOWN = 40
+/** Keys for which a better one is looked for: it costs a look at every key there is. */
+const MOST_GUESSES = 200
 const TRUTH_WORDS = /^(?:true|false|yes|no|on|off|1|0)$/i
+
+type ItemCheck = (reader: ConfigReader, item: YamlNode) => void
 
 /** What is said of one cloud-config while its rules are gone through. */
 export class ConfigReader {
@@ -14,6 +18,8 @@ export class ConfigReader {
   /** As written, before templates were taken out. */
   readonly text: string
   readonly #told = new Set<number>()
+  readonly #checked = new Map<ItemCheck, Set<YamlNode>>()
+  #guesses = 0
 
   constructor(text: string) {
     this.text = text
@@ -24,6 +30,19 @@ export class ConfigReader {
     if (this.#told.has(at)) return
     this.#told.add(at)
     this.remarks.push({ at, severity, rule, what, fix, ...(edits ? { edits } : {}) })
+  }
+
+  /** Checks each item of a list; one that references lead to again has been told of. */
+  each(list: YamlNode | undefined, check: ItemCheck): void {
+    const checked = this.#checked.get(check) ?? new Set()
+    this.#checked.set(check, checked)
+    if (list?.kind !== 'list' || checked.has(list)) return
+    checked.add(list)
+    for (const item of list.items) {
+      if (checked.has(item)) continue
+      checked.add(item)
+      check(this, item)
+    }
   }
 
   isTold(at: number): boolean {
@@ -50,7 +69,8 @@ export class ConfigReader {
   #unknown(key: YamlNode, name: string, names: readonly string[], where: string): void {
     const plain = name.toLowerCase().replaceAll('-', '_')
     const alias = Object.hasOwn(MEANT, plain) ? MEANT[plain] : undefined
-    const better = alias !== undefined && names.includes(alias) ? alias : meant(name, names)
+    const guess = () => (++this.#guesses > MOST_GUESSES ? undefined : meant(name, names))
+    const better = alias !== undefined && names.includes(alias) ? alias : guess()
     this.tell(
       key.start,
       'warning',
@@ -153,9 +173,6 @@ export function valueAt(map: YamlMap, name: string): YamlNode | undefined {
 /** The key itself, for its place. */
 export const keyAt = (map: YamlMap, name: string): YamlNode | undefined =>
   map.pairs.findLast(([key]) => textOf(key) === name)?.[0]
-
-export const itemsOf = (node: YamlNode | undefined): YamlNode[] =>
-  node?.kind === 'list' ? (node as YamlList).items : []
 
 export const truthOf = (node: YamlNode | undefined): boolean | undefined => {
   if (node?.kind !== 'scalar') return undefined

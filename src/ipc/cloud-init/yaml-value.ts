@@ -22,10 +22,20 @@ const DATE =
   /^(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?:[ \t]*(?:Z|[-+](\d\d?)(?::(\d\d))?))?)?$/
 const SHORT_DATE = /^\d{4}-\d\d-\d\d$/
 
+const KNOWN = new WeakMap<YamlScalar, ScalarValue>()
+
 /** What PyYAML's SafeLoader makes of a scalar. */
 export function scalarValue(node: YamlScalar): ScalarValue {
-  if (node.tag !== undefined) return tagged(node.tag, node.text)
-  return node.style === 'plain' ? plainValue(node.text) : { type: 'text', value: node.text }
+  const known = KNOWN.get(node)
+  if (known) return known
+  const value: ScalarValue =
+    node.tag !== undefined
+      ? tagged(node.tag, node.text)
+      : node.style === 'plain'
+        ? plainValue(node.text)
+        : { type: 'text', value: node.text }
+  KNOWN.set(node, value)
+  return value
 }
 
 /** What text without quotes is by the rules of YAML 1.1. */

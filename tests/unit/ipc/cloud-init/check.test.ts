@@ -129,5 +129,8 @@ describe('the checker', () => {
     expect(brief(checkUserData(`#cloud-config\n${'- '.repeat(7_000)}`))).toEqual([[2, 'syntax', 'error']])
     const bomb = Array.from({ length: 30 }, (_, i) => `k${i}: &k${i} [${i === 0 ? 'x' : `*k${i - 1}, *k${i - 1}`}]\n`)
     expect(checkUserData(`#cloud-config\n${bomb.join('')}`)).toHaveLength(30)
+    const keys = Array.from({ length: 2500 }, (_, i) => `strange${i}: 1`)
+    const often = `#cloud-config\nusers: [&a {${keys.join(',')}}${',*a '.repeat(7_000)}]\n`
+    expect(checkUserData(often)).toHaveLength(MOST_FINDINGS)
   })
 })

@@ -8,6 +8,7 @@ export const RIGHT: CloudInitCase[] = [
   clean('a header with space and capitals', '#Cloud-Config  \npackages: [nginx]\n'),
   clean('no line break at the end', '#cloud-config\npackages: [nginx]'),
   clean('a cloud-config with Windows line ends', '#cloud-config\r\npackages:\r\n  - nginx\r\n'),
+  clean('users in lists of names', '#cloud-config\nusers:\n  - default\n  - [ann, bob]\n'),
   clean('a document marker after the header', '#cloud-config\n---\npackages: [nginx]\n...\n'),
   clean(
     'users and files as the manual has them',
