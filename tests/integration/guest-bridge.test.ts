@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { macOf } from '../../src/agent/network/mac.ts'
@@ -13,6 +13,9 @@ import { lease } from '../support/dhcp.ts'
 import { NetNamespace, netNamespaceImpossible } from '../support/net-namespace.ts'
 
 const WEB = { vmId: 'a'.repeat(32), name: 'web', ip: '10.213.0.2' }
+const DB = { vmId: 'b'.repeat(32), name: 'db', ip: '10.213.0.3' }
+const HOLDS = `const socket = require('node:net').connect(53, '10.213.0.1')
+socket.on('connect', () => console.log('connected')).on('error', () => {})`
 
 describe.skipIf(netNamespaceImpossible())(
   'the bridge of the guests, with namespaces as guests',
@@ -46,6 +49,11 @@ describe.skipIf(netNamespaceImpossible())(
       open.push(made)
       return made
     }
+    const plug = () => host.ip('link', 'set', tapName(WEB.vmId), 'master', 'eitri0')
+    const ports = () => host.ip('link', 'show', 'master', 'eitri0')
+    const served = () => Number(readFileSync(networkPlace(1, dir).pidfile, 'utf8'))
+    const dnsmasqs = async () =>
+      (await host.pids()).filter((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'dnsmasq\n')
     const reserved = (...vms: (typeof WEB)[]) =>
       new Map(vms.map(({ vmId, name, ip }) => [vmId, { mac: macOf(vmId), ip, name }]))
 
@@ -67,9 +75,44 @@ describe.skipIf(netNamespaceImpossible())(
       'gives a VM of the name %s its address, and its name to others',
       async (name) => {
         await network().start(reserved({ ...WEB, name }))
+        await plug()
         expect(await lease(guest, 'eth0')).toBe(WEB.ip)
         expect(await host.must(['busybox', 'nslookup', `${name}.eitri.internal`, '10.213.0.1'])).toContain(WEB.ip)
       },
     )
+
+    it('gets back the port of a VM whose agent died after it had made a deleted bridge anew', async () => {
+      await host.ip('tuntap', 'add', 'dev', tapName(DB.vmId), 'mode', 'tap')
+      await network().start(reserved(WEB, DB))
+      expect(await ports()).toContain(tapName(DB.vmId))
+      await open[0]!.close()
+      await host.ip('link', 'set', tapName(DB.vmId), 'nomaster')
+      await network().start(reserved(WEB, DB))
+      expect(await ports()).toContain(tapName(DB.vmId))
+    })
+
+    it('leaves the tap of a VM where somebody put it', async () => {
+      await host.bridge('br-own')
+      await host.ip('tuntap', 'add', 'dev', tapName(DB.vmId), 'mode', 'tap')
+      await host.ip('link', 'set', tapName(DB.vmId), 'master', 'br-own')
+      await network().start(reserved(WEB, DB))
+      expect(await ports()).not.toContain(tapName(DB.vmId))
+    })
+
+    it('is served anew when dnsmasq died while a guest holds a connection to it', async () => {
+      const made = network()
+      await made.start(reserved(WEB))
+      await plug()
+      await guest.ip('addr', 'add', `${WEB.ip}/24`, 'dev', 'eth0')
+      const held = guest.spawn([process.execPath, '-e', HOLDS])
+      await new Promise<void>((resolve) => held.stdout!.once('data', () => resolve()))
+      await expect.poll(dnsmasqs).toHaveLength(2)
+      const before = served()
+      process.kill(before, 'SIGKILL')
+      await expect.poll(dnsmasqs).toHaveLength(1)
+      await made.serve(reserved(WEB, DB))
+      expect(await dnsmasqs()).toEqual([served()])
+      expect(served()).not.toBe(before)
+    })
   },
 )

@@ -41,12 +41,12 @@ export class Dnsmasq {
     const hosts = hostsText(all)
     const changed = (await textOf(place.hosts)) !== hosts
     if (changed) await writeDurable('network.hosts', place.hosts, hosts, READABLE)
-    const running = this.#find()
+    const running = await this.#find()
     const leases = await textOf(place.leases)
     const kept = keptLeases(leases, all)
     const same = (await textOf(place.config)) === config
     if (running && same && kept === leases) {
-      if (changed) this.reload()
+      if (changed) await this.reload()
       return
     }
     await endDnsmasq(this.#deps)
@@ -56,8 +56,8 @@ export class Dnsmasq {
   }
 
   /** Reads the reservations again: an earlier life may have written them and died. */
-  reload(): void {
-    const running = this.#find()
+  async reload(): Promise<void> {
+    const running = await this.#find()
     if (running) this.#deps.processes.signal('network.reload', running, 'SIGHUP')
   }
 
@@ -77,8 +77,12 @@ export class Dnsmasq {
     throw new Fault('vmm/failed', 'transient', { detail: `dnsmasq: ${detail}` })
   }
 
-  #find(): ProcessIdentity | undefined {
-    return find(this.#deps)
+  /** Not a child of it, which answers one guest over TCP, hears no signal and lives on without it. */
+  async #find(): Promise<ProcessIdentity | undefined> {
+    const { place, processes } = this.#deps
+    const written = (await textOf(place.pidfile)).trim()
+    const pid = pidsOf(this.#deps).find((one) => String(one) === written)
+    return pid === undefined ? undefined : processes.identify(pid)
   }
 }
 
@@ -86,10 +90,12 @@ type Found = Pick<DnsmasqDeps, 'place' | 'processes'>
 
 const argumentOf = (place: NetworkPlace): string => `--conf-file=${place.config}`
 
-/** It works in the root directory, whoever started it where. */
-function find({ place, processes }: Found): ProcessIdentity | undefined {
-  const [pid] = processes.pidsIn?.('/', argumentOf(place)) ?? []
-  return pid === undefined ? undefined : processes.identify(pid)
+/** It works in the root directory, whoever started it where; with its children. */
+const pidsOf = ({ place, processes }: Found): number[] => processes.pidsIn?.('/', argumentOf(place)) ?? []
+
+function find(found: Found): ProcessIdentity | undefined {
+  const [pid] = pidsOf(found)
+  return pid === undefined ? undefined : found.processes.identify(pid)
 }
 
 /** None of this place runs when it resolves; true = one did. Raises `vmm/failed` for one that does not end. */
