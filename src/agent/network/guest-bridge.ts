@@ -12,6 +12,8 @@ const Links = z.array(
   }),
 )
 
+const Taps = z.array(z.looseObject({ ifname: z.string(), master: z.string().optional() }))
+
 /** The bridge of the guests' own network, by the `ip` program. */
 export class GuestBridge {
   readonly name: string
@@ -44,9 +46,12 @@ export class GuestBridge {
     return !found
   }
 
-  /** A tap that is there becomes a port. */
-  async join(tap: string): Promise<void> {
-    await ask(this.#run, 'network.join', 'ip', 'link', 'set', 'dev', tap, 'master', this.name)
+  /** Of these taps, those that are there and no port of any bridge become ports. */
+  async join(taps: ReadonlySet<string>): Promise<void> {
+    const shown = await must(this.#run, 'network.ask-ports', 'ip', '-json', 'link', 'show', 'type', 'tun')
+    const loose = Taps.parse(JSON.parse(shown.stdout || '[]')).filter(({ master }) => master === undefined)
+    for (const { ifname } of loose.filter((one) => taps.has(one.ifname)))
+      await ask(this.#run, 'network.join', 'ip', 'link', 'set', 'dev', ifname, 'master', this.name)
   }
 
   async #look(): Promise<z.infer<typeof Links>[number] | undefined> {

@@ -62,7 +62,7 @@ export class ManagedNetwork {
     await this.#inTurn(async () => {
       await this.#forward()
       await this.#ensure()
-      this.#dnsmasq.reload()
+      await this.#dnsmasq.reload()
     })
     void this.#watch()
   }
@@ -92,7 +92,8 @@ export class ManagedNetwork {
 
   async #ensure(): Promise<void> {
     const made = await this.#bridge.ensure()
-    if (made) for (const vmId of this.#reservations.keys()) await this.#bridge.join(tapName(vmId))
+    const taps = [...this.#reservations.keys()].map((vmId) => tapName(vmId))
+    if (taps.length > 0) await this.#bridge.join(new Set(taps))
     const programmed = await this.#rules.ensure()
     if (made || programmed) this.#deps.log.info('network.programmed', { bridge: this.#bridge.name, made, programmed })
     await this.#dnsmasq.serve(this.#reservations.values())

@@ -66,7 +66,8 @@ describe('addresses of guests that an agent finds', () => {
       run: async (point) => {
         const gone = point === 'network.ask-bridge'
         const stderr = gone ? 'Device "eitri0" does not exist.' : ''
-        return { code: gone ? 1 : 0, stdout: 'table', stderr, timedOut: false }
+        const stdout = point === 'network.ask-ports' ? '[]' : 'table'
+        return { code: gone ? 1 : 0, stdout, stderr, timedOut: false }
       },
       detach: async () => {
         runs = true
