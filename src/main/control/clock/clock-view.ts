@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { CLOCK_STALE_MS } from '../../../ipc/clock-words.ts'
+import { printable } from '../../../ipc/fault-text.ts'
 import type * as agent from '../../../ipc/gen/eitri/agent/v1/clock_pb.js'
 import type { GuestState } from '../../../ipc/gen/eitri/agent/v1/guest_pb.js'
 import type { GuestClockSchema, HostClockSchema } from '../../../ipc/gen/eitri/fleet/v1/clock_pb.js'
@@ -16,8 +17,9 @@ const SENTENCE_CHARS = 300
 const MAX_MODULES = 20
 const OLDEST_MS = 100 * 365 * 86_400_000
 
-const word = (text: string) => text.slice(0, WORD_CHARS)
-const sentence = (text: string) => text.slice(0, SENTENCE_CHARS)
+const word = (text: string) => printable(text).slice(0, WORD_CHARS)
+const nameOf = (text: string) => printable(text).slice(0, NAME_CHARS)
+const sentence = (text: string) => printable(text).slice(0, SENTENCE_CHARS)
 const oneOf = (text: string, words: readonly string[]) => (words.includes(text) ? text : '')
 
 /** When this report was heard, and by which clock it was made. */
@@ -79,7 +81,7 @@ function toldOf(told: agent.HostClock, heard: Heard): MessageInitShape<typeof Ho
     state: oneOf(told.state, ['synchronised', 'not_synchronised']),
     ...(told.offsetUs === undefined ? {} : { offsetUs: told.offsetUs }),
     ...(told.stratum === undefined ? {} : { stratum: told.stratum }),
-    source: told.source.slice(0, NAME_CHARS),
+    source: nameOf(told.source),
     daemon: word(told.daemon),
     ...times('since', told.since, heard),
     ...times('measuredAt', told.measuredAt, heard),
@@ -121,7 +123,7 @@ export function guestView(told: GuestState, heard: Heard): MessageInitShape<type
     guestAgentVersion: word(told.guestAgentVersion),
     cloudInit: word(told.cloudInit),
     modules: told.modules.slice(0, MAX_MODULES).map((module) => ({
-      name: module.name.slice(0, NAME_CHARS),
+      name: nameOf(module.name),
       stage: word(module.stage),
       result: module.result === 'failed' ? 'failed' : 'warned',
       detail: sentence(module.detail),

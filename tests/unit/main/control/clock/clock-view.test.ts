@@ -80,6 +80,28 @@ describe('a clock as clients see it', () => {
   })
 })
 
+describe('what a guest or its host says in words', () => {
+  it('does nothing to the terminal it is printed on', () => {
+    const said = '\x1b[2Jgone\x1b]0;title\x07\x9b31m\u202e\nok'
+    const words = [
+      guest({ source: said, detail: said, lastAct: { cause: said, means: said, result: said, detail: said } }),
+      create(
+        GuestStateSchema,
+        guestView(
+          create(ToldStateSchema, {
+            ...{ guestAgentVersion: said, cloudInit: said, fleetPayloadDetail: said },
+            modules: [{ name: said, stage: said, detail: said }],
+          }),
+          heard(),
+        ),
+      ),
+    ]
+    const kept = JSON.stringify(words)
+    expect(kept).toContain('gone')
+    expect(kept).not.toMatch(/\\u001b|\\u0007|\\n|[\x80-\x9f\u202e]/)
+  })
+})
+
 describe('a host as clients see its clock', () => {
   const live = (report: MessageInitShape<typeof ReportSchema>, change: Partial<HostLive> = {}): HostLive => ({
     link: { state: 'connected' },
