@@ -124,11 +124,15 @@ function checkFile(reader: ConfigReader, item: YamlNode): void {
   checkPermissions(reader, valueAt(item, 'permissions'))
 }
 
+/** Modes that people mean; none of them, read as decimal, is one of the others. JSON knows only decimals. */
+const MODES = new Set('400 440 444 500 550 555 600 640 644 660 664 700 750 755 770 775 777'.split(' '))
+
 function checkPermissions(reader: ConfigReader, node: YamlNode | undefined): void {
   if (node?.kind !== 'scalar' || reader.isTemplate(node)) return
   const value = scalarValue(node)
   const edits = quoted(reader.text, node.start, node.end)
-  if (value.type === 'number' && value.written === 'decimal' && value.value !== 0n)
+  if (value.type === 'number' && value.written === 'decimal' && value.value !== 0n) {
+    if (MODES.has(value.value.toString(8))) return
     reader.tell(
       node.start,
       'error',
@@ -137,7 +141,7 @@ function checkPermissions(reader: ConfigReader, node: YamlNode | undefined): voi
       'Put it in quotes.',
       edits,
     )
-  else if (value.type === 'number') reader.scalarText(node, 'permissions')
+  } else if (value.type === 'number') reader.scalarText(node, 'permissions')
   else if (value.type !== 'nothing' && !(value.type === 'text' && /^\s*(?:0o)?[0-7]{1,5}\s*$/.test(value.value)))
     reader.tell(
       node.start,

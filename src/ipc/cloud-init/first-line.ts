@@ -16,10 +16,14 @@ const HEADERS: [header: string, kind: Kind][] = [
 const SHELL =
   /^(?:set|export|cd|echo|sudo|apt|apt-get|dnf|yum|apk|pip3?|curl|wget|systemctl|mkdir|if|for|while|touch|cat|chmod|useradd)\s/
 
+/** cloud-init looks so far for "MIME-Version:", and reads what it finds as mail, whatever its first line is. */
+const MAIL_CHARS = 4096
+const isMail = (head: string): boolean => /^(?:from |[!-9;-~]+:)/i.test(head) && /^mime-version:/im.test(head)
+
 /** What cloud-init takes the text at `from` for, whatever stands in front of it is blank; undefined = nothing it knows. */
 export function kindAt(text: string, from: number): Kind | undefined {
   const start = text.slice(from, from + 64).toLowerCase()
-  if (/^(?:content-type|mime-version):/.test(start)) return 'mime'
+  if (/^(?:content-type|mime-version):/.test(start) || isMail(text.slice(from, from + MAIL_CHARS))) return 'mime'
   return HEADERS.find(([header]) => start.startsWith(header))?.[1]
 }
 

@@ -79,7 +79,8 @@ function unknownType(text: string, kind: string, { at }: Field): Remark {
 function readHeader(text: string, from: number, to: number): { fields: Map<string, Field>; body: number } {
   const fields = new Map<string, Field>()
   let last: Field | undefined
-  let at = from
+  // Mail may begin with the line that parts it from other mail.
+  let at = text.startsWith('From ', from) && text.includes('\n') ? text.indexOf('\n', from) + 1 : from
   while (at < to) {
     const end = text.indexOf('\n', at)
     const next = end < 0 || end >= to ? to : end + 1

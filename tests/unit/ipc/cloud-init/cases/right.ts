@@ -147,6 +147,25 @@ echo hello
 `,
   ),
   clean(
+    'MIME that begins with other lines of mail',
+    doc`
+From nobody Sat Jan  1 00:00:00 2022
+Number-Attachments: 1
+Content-Type: multipart/mixed; boundary=b
+MIME-Version: 1.0
+
+--b
+Content-Type: text/cloud-config
+
+packages: [nginx]
+--b--
+`,
+  ),
+  clean(
+    'permissions in decimal, the only numbers JSON has',
+    '#cloud-config\n{"write_files": [{"path": "/a", "permissions": 493}, {"path": "/b", "permissions": 420}]}\n',
+  ),
+  clean(
     'a MIME part that is a template by its type',
     doc`
 MIME-Version: 1.0
