@@ -13,9 +13,9 @@ export type HostEvent = 'host_wake' | 'stall' | 'step'
 export class HostPulse {
   readonly #clock: Clock
   readonly #uptimeMs: () => number
-  #last: { up: number; mono: number; wall: number }
+  #last: { up: number | undefined; mono: number; wall: number }
 
-  /** `uptimeMs` counts sleep, the monotonic clock does not. */
+  /** `uptimeMs` counts sleep, the monotonic clock does not; where it raises, no sleep is told. */
   constructor(clock: Clock, uptimeMs: () => number) {
     this.#clock = clock
     this.#uptimeMs = uptimeMs
@@ -28,13 +28,22 @@ export class HostPulse {
     const now = this.#look()
     this.#last = now
     const mono = now.mono - before.mono
-    const slept = now.up - before.up - mono
+    const slept = now.up === undefined || before.up === undefined ? 0 : now.up - before.up - mono
     if (slept > WAKE_MS) return 'host_wake'
     if (mono > periodMs + LATE_MS) return 'stall'
     return Math.abs(now.wall - before.wall - mono) > STEP_MS ? 'step' : undefined
   }
 
   #look() {
-    return { up: this.#uptimeMs(), mono: this.#clock.monotonic(), wall: this.#clock.now() }
+    return { up: this.#up(), mono: this.#clock.monotonic(), wall: this.#clock.now() }
+  }
+
+  /** A host out of file descriptors cannot read it, and the agent must outlive that. */
+  #up(): number | undefined {
+    try {
+      return this.#uptimeMs()
+    } catch {
+      return undefined
+    }
   }
 }

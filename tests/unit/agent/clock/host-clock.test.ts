@@ -137,6 +137,29 @@ describe("the host's clock", () => {
   })
 })
 
+describe('a host whose uptime cannot be read', () => {
+  it('has its beats told by the other clocks, and its sleep once it can be', () => {
+    const clock = new SteppedClock()
+    let up: number | undefined
+    const pulse = new HostPulse(clock, () => {
+      if (up === undefined) throw new Error('EMFILE: too many open files')
+      return up
+    })
+    const pass = (uptime: number | undefined, mono: number) => {
+      up = uptime
+      clock.mono += mono
+      clock.wall += mono
+      return pulse.beat(1_000)
+    }
+    expect([pass(undefined, 1_000), pass(90_000, 1_000), pass(undefined, 60_000)]).toEqual([
+      undefined,
+      undefined,
+      'stall',
+    ])
+    expect([pass(90_000, 1_000), pass(3_690_000, 1_000)]).toEqual([undefined, 'host_wake'])
+  })
+})
+
 describe('between two beats a host', () => {
   const rig = () => {
     const clock = new SteppedClock()
