@@ -180,7 +180,13 @@ describe.skipIf(netNamespaceImpossible())('the network an agent makes for guests
 import { run } from '${join(ROOT, 'src/agent/os/exec.ts')}'
 process.stdout.write(JSON.stringify(await removeOwnNetwork(run, process.argv[1], false)))`
     const node = [process.execPath, '--input-type=module-typescript', '-e', uninstall, agent.stateDir]
-    const gone = ['dnsmasq of the guests', 'nft table ip eitri', 'bridge eitri0', 'net.ipv4.ip_forward=1']
+    const gone = [
+      'dnsmasq of the guests',
+      'nft table ip eitri',
+      'nft table bridge eitri_guests',
+      'bridge eitri0',
+      'net.ipv4.ip_forward=1',
+    ]
     expect(JSON.parse(await space.must(node))).toEqual({ removed: gone, left: [] })
     expect(await seen()).toEqual(before)
     expect(await space.pids()).toEqual([])

@@ -17,12 +17,15 @@ const Taps = z.array(z.looseObject({ ifname: z.string(), master: z.string().opti
 /** The bridge of the guests' own network, by the `ip` program. */
 export class GuestBridge {
   readonly name: string
+  /** An address of its own: without, it would have that of its oldest port, and guests would lose it. */
+  readonly mac: string
   readonly #address: string
   readonly #run: Run
 
   /** `address` like 10.77.0.1/24. */
   constructor(name: string, address: string, run: Run) {
     this.name = name
+    this.mac = macOf(address)
     this.#address = address
     this.#run = run
   }
@@ -33,9 +36,7 @@ export class GuestBridge {
     const found = await this.#look()
     if (found && found.linkinfo?.info_kind !== 'bridge')
       throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${this.name} of this host is no bridge` })
-    // With an address of its own: without, it would have that of its oldest port, and guests would lose it.
-    const mac = macOf(this.#address)
-    if (!found) await change('link', 'add', this.name, 'address', mac, 'type', 'bridge', 'forward_delay', '0')
+    if (!found) await change('link', 'add', this.name, 'address', this.mac, 'type', 'bridge', 'forward_delay', '0')
     const own = (found?.addr_info ?? [])
       .filter(({ family, local }) => family === 'inet' && local !== undefined)
       .map(({ local, prefixlen }) => `${local}/${prefixlen}`)
@@ -48,7 +49,7 @@ export class GuestBridge {
 
   /** Of these taps, those that are there and no port of any bridge become ports. */
   async join(taps: ReadonlySet<string>): Promise<void> {
-    const shown = await must(this.#run, 'network.ask-ports', 'ip', '-json', 'link', 'show', 'type', 'tun')
+    const shown = await must(this.#run, 'network.ask-taps', 'ip', '-json', 'link', 'show', 'type', 'tun')
     const loose = Taps.parse(JSON.parse(shown.stdout || '[]')).filter(({ master }) => master === undefined)
     for (const { ifname } of loose.filter((one) => taps.has(one.ifname)))
       await ask(this.#run, 'network.join', 'ip', 'link', 'set', 'dev', ifname, 'master', this.name)

@@ -8,10 +8,12 @@ import { Dnsmasq } from './dnsmasq.ts'
 import { dnsmasqConfig, type Reservation } from './dnsmasq-config.ts'
 import { gatewayOf } from './guest-addresses.ts'
 import { GuestBridge } from './guest-bridge.ts'
+import { GUARD_TABLE, guestGuardRuleset } from './guest-guard.ts'
 import { GUEST_BRIDGE } from './guest-network.ts'
-import { NatRules } from './nat-rules.ts'
+import { NAT_TABLE, natRuleset } from './nat-ruleset.ts'
 import { readNote, writeNote } from './network-note.ts'
 import type { NetworkPlace } from './network-place.ts'
+import { NftTable } from './nft-table.ts'
 import type { Sysctl } from './sysctl.ts'
 import { tapName } from './tap.ts'
 
@@ -37,12 +39,14 @@ export class ManagedNetwork {
   readonly gateway: string
   readonly #deps: ManagedDeps
   readonly #bridge: GuestBridge
-  readonly #rules: NatRules
+  readonly #rules: NftTable
+  readonly #guard: NftTable
   readonly #dnsmasq: Dnsmasq
   #reservations: ReadonlyMap<string, Reservation> = new Map()
   #turn: Promise<unknown> = Promise.resolve()
   readonly #closing = new AbortController()
   #failures = 0
+  #isUnguarded = false
   /** Why guests lack something of it, one sentence; '' = nothing is missing. */
   trouble = ''
 
@@ -52,7 +56,8 @@ export class ManagedNetwork {
     this.cidr = cidr
     this.gateway = gatewayOf(cidr)
     this.#bridge = new GuestBridge(GUEST_BRIDGE, `${this.gateway}/${cidr.split('/')[1]}`, run)
-    this.#rules = new NatRules({ bridge: GUEST_BRIDGE, cidr, gateway: this.gateway }, place, run)
+    this.#rules = new NftTable(NAT_TABLE, place.rules, run)
+    this.#guard = new NftTable(GUARD_TABLE, place.guard, run)
     this.#dnsmasq = new Dnsmasq({ ...deps, config: dnsmasqConfig(GUEST_BRIDGE, cidr, place) })
   }
 
@@ -70,7 +75,10 @@ export class ManagedNetwork {
   /** Raises `vmm/failed` when they cannot be served; they are what is served from then on all the same. */
   async serve(reservations: ReadonlyMap<string, Reservation>): Promise<void> {
     this.#reservations = reservations
-    await this.#inTurn(() => this.#dnsmasq.serve(this.#reservations.values()))
+    await this.#inTurn(async () => {
+      await this.#protect()
+      await this.#dnsmasq.serve(this.#reservations.values())
+    })
   }
 
   /** Stops looking after it; it stays, and serves on. */
@@ -94,9 +102,24 @@ export class ManagedNetwork {
     const made = await this.#bridge.ensure()
     const taps = [...this.#reservations.keys()].map((vmId) => tapName(vmId))
     if (taps.length > 0) await this.#bridge.join(new Set(taps))
-    const programmed = await this.#rules.ensure()
+    const { cidr, gateway } = this
+    const programmed = await this.#rules.ensure(natRuleset({ bridge: GUEST_BRIDGE, cidr, gateway }))
+    await this.#protect()
     if (made || programmed) this.#deps.log.info('network.programmed', { bridge: this.#bridge.name, made, programmed })
     await this.#dnsmasq.serve(this.#reservations.values())
+  }
+
+  /** Whose the addresses are. A kernel that cannot filter bridges keeps guests from nothing, and serves them. */
+  async #protect(): Promise<void> {
+    const guests = [...this.#reservations].map(([vmId, { mac, ip }]) => ({ tap: tapName(vmId), mac, ip }))
+    try {
+      await this.#guard.ensure(guestGuardRuleset({ mac: this.#bridge.mac, ip: this.gateway }, guests))
+    } catch (error) {
+      const detail = asFault(error).params['detail'] ?? ''
+      if (!/not supported|No such file/.test(detail)) throw error
+      if (!this.#isUnguarded) this.#deps.log.warn('network.not-guarded', { error: detail })
+      this.#isUnguarded = true
+    }
   }
 
   async #watch(): Promise<void> {

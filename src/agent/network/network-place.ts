@@ -12,6 +12,7 @@ export interface NetworkPlace {
   /** Whose network it is, and what it was like before. */
   note: string
   rules: string
+  guard: string
   config: string
   hosts: string
   leases: string
@@ -27,6 +28,7 @@ export function networkPlace(netns: number, runDir = RUN_DIR): NetworkPlace {
     lock: join(dir, 'lock'),
     note: join(dir, 'network.json'),
     rules: join(dir, 'nat.nft'),
+    guard: join(dir, 'guard.nft'),
     config: join(dir, 'dnsmasq.conf'),
     hosts: join(dir, 'dnsmasq.hosts'),
     leases: join(dir, 'dnsmasq.leases'),

@@ -5,6 +5,7 @@ import { removeTree } from '../os/files.ts'
 import { linuxProcesses, type Processes } from '../os/process.ts'
 import { ask, must } from './command.ts'
 import { endDnsmasq } from './dnsmasq.ts'
+import { GUARD_TABLE } from './guest-guard.ts'
 import { GUEST_BRIDGE } from './guest-network.ts'
 import { FORWARDING } from './managed-network.ts'
 import { NAT_TABLE } from './nat-ruleset.ts'
@@ -34,11 +35,11 @@ export async function removeNetwork(deps: RemoveNetworkDeps, stateDir: string): 
   if (note?.stateDir !== stateDir) return []
   const removed: string[] = []
   if (await endDnsmasq(deps)) removed.push('dnsmasq of the guests')
-  const table = NAT_TABLE.join(' ')
-  const listed = await ask(run, 'network.ask-table', 'nft', 'list', 'table', ...NAT_TABLE)
-  if (listed.code === 0) {
-    await must(run, 'network.unload', 'nft', 'delete', 'table', ...NAT_TABLE)
-    removed.push(`nft table ${table}`)
+  for (const table of [NAT_TABLE, GUARD_TABLE]) {
+    const listed = await ask(run, 'network.ask-table', 'nft', 'list', 'table', ...table)
+    if (listed.code !== 0) continue
+    await must(run, 'network.unload', 'nft', 'delete', 'table', ...table)
+    removed.push(`nft table ${table.join(' ')}`)
   }
   removed.push(...(await removeBridge(run)))
   if (note.ipForward !== '') {

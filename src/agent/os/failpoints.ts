@@ -41,6 +41,7 @@ const TWO_STEP = [
   'network.ask-ports',
   'network.ask-rules',
   'network.ask-table',
+  'network.ask-taps',
   'network.bridge',
   'network.config',
   'network.drop-bridge',

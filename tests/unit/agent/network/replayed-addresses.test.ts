@@ -66,7 +66,7 @@ describe('addresses of guests that an agent finds', () => {
       run: async (point) => {
         const gone = point === 'network.ask-bridge'
         const stderr = gone ? 'Device "eitri0" does not exist.' : ''
-        const stdout = point === 'network.ask-ports' ? '[]' : 'table'
+        const stdout = point === 'network.ask-taps' ? '[]' : 'table'
         return { code: gone ? 1 : 0, stdout, stderr, timedOut: false }
       },
       detach: async () => {
