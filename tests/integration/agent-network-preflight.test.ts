@@ -6,6 +6,7 @@ import type { NetworkFinding } from '../../src/ipc/gen/eitri/agent/v1/network_pb
 import { freeGuestCidrs } from '../../src/main/control/sync/guest-cidr.ts'
 import { AgentProcess } from '../support/agent-process.ts'
 import { attached, wireClient } from '../support/agent-wire.ts'
+import { GuestHost, OUTSIDE_ADDRESS } from '../support/guest-host.ts'
 import { NetNamespace, netNamespaceImpossible } from '../support/net-namespace.ts'
 import { aHost } from '../unit/main/control/a-store.ts'
 
@@ -161,6 +162,25 @@ describe.skipIf(netNamespaceImpossible())('a host whose container engine drops w
     await expect(asking.mend('overlapping-route')).rejects.toThrow('the agent has no mend for it')
     await expect(asking.mend('nothing')).rejects.toThrow('nothing of that name is wrong')
     expect(await asking.mend('nothing', true)).toEqual(await asking.check())
+  })
+})
+
+describe.skipIf(netNamespaceImpossible())('a tiny guest behind a container engine', () => {
+  it('gets out again by the mend, and not before it', { timeout: 120_000 }, async () => {
+    await using host = await GuestHost.open({ flags: ['--bridge-cidr', CIDR] })
+    const vm = await host.create('web')
+    await host.runningWith(vm)
+    await host.prompt(vm)
+    const out = () => host.guest(vm, `nc -w 2 ${OUTSIDE_ADDRESS} 80 </dev/null`)
+    expect(await out()).toContain('you are')
+    await startEngine(host.space)
+    expect(await out()).not.toContain('you are')
+    {
+      using asking = await Asking.open(host.agent)
+      expect(await asking.mend('forward-drop')).toContainEqual(expect.objectContaining({ mended: true }))
+    }
+    await host.attach()
+    expect(await out()).toContain('you are')
   })
 })
 
