@@ -4,10 +4,12 @@ import type { TwoStepPoint } from '../os/failpoints.ts'
 import { isAbsent } from '../os/files.ts'
 
 const COMMAND_MS = 10_000
+/** Thousands of interfaces, or of a table's elements. */
+const COMMAND_BYTES = 4 * 1024 * 1024
 
 /** A program that changes or shows the network. Any exit code is a result; raises `vmm/missing` (permanent) when it is not installed. */
 export async function ask(run: Run, point: TwoStepPoint, program: string, ...args: string[]): Promise<RunResult> {
-  return await run(point, program, args, { timeoutMs: COMMAND_MS }).catch((error) => {
+  return await run(point, program, args, { timeoutMs: COMMAND_MS, outputBytes: COMMAND_BYTES }).catch((error) => {
     if (!isAbsent(error)) throw error
     throw new Fault('vmm/missing', 'permanent', { detail: `${program} is not installed` }, { cause: error })
   })

@@ -17,6 +17,9 @@ import type { Sysctl } from './sysctl.ts'
 import { type Taps, tapName } from './tap.ts'
 import type { KnownVm, NetworkedVm, Nic, VmNetwork } from './vm-network.ts'
 
+/** A bridge that could not be made is tried again after this, ms: guests of an earlier life may be on it. */
+const AGAIN_MS = 30_000
+
 export type NetworkStatusInit = MessageInitShape<typeof NetworkStatusSchema>
 
 /** Networks of the operator as second NICs. `attach` and `look` are asked only for a VM that names one. */
@@ -69,6 +72,8 @@ export class HostNetworks implements VmNetwork {
   /** Why there is no bridge, one sentence. */
   #because = ''
   #settling: Promise<void> = Promise.resolve()
+  #again: Promise<void> | undefined
+  readonly #closing = new AbortController()
 
   constructor(deps: HostNetworksDeps) {
     this.#deps = deps
@@ -146,6 +151,7 @@ export class HostNetworks implements VmNetwork {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort()
     await this.#settling
     await this.#managed?.close()
     await this.#deps.operator?.close()
@@ -154,7 +160,8 @@ export class HostNetworks implements VmNetwork {
 
   async #settle(): Promise<void> {
     const { platform, ownership, cidr, log } = this.#deps
-    if (this.#managed || platform !== 'linux') return
+    if (this.#managed || platform !== 'linux' || this.#closing.signal.aborted) return
+    const before = this.#because
     const missing = await ownership.missing()
     this.#because = userModeBecause({ ...ownership.facts, missing, cidr: cidr() })
     if (this.#because !== '') return log.info('network.user-mode', { because: this.#because })
@@ -167,9 +174,16 @@ export class HostNetworks implements VmNetwork {
     } catch (error) {
       const { message, params } = asFault(error)
       this.#because = `The bridge of the guests could not be made (${params['detail'] ?? message}).`
-      log.warn('network.not-made', { error: message })
+      if (this.#because !== before) log.warn('network.not-made', { error: message })
       await managed.close()
+      this.#again ??= this.#tryAgain()
     }
+  }
+
+  async #tryAgain(): Promise<void> {
+    await this.#deps.clock.sleep(AGAIN_MS, this.#closing.signal).catch(() => {})
+    this.#again = undefined
+    void this.settle()
   }
 
   /** Addresses that no guest here can have, or that two would, are nobody's; what an earlier life served and no record has yet is remembered. */

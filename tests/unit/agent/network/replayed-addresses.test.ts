@@ -35,7 +35,11 @@ describe('addresses of guests that an agent finds', () => {
   const served = async () => (await readFile(place().hosts, 'utf8')).trim().split('\n')
 
   /** An agent that owns the network; what it runs does nothing, and does it well. */
-  async function agent(records: MemoryRecords, { taps = [], lacks = [] }: { taps?: string[]; lacks?: string[] } = {}) {
+  async function agent(
+    records: MemoryRecords,
+    { taps = [], lacks = [], fails = 0 }: { taps?: string[]; lacks?: string[]; fails?: number } = {},
+  ) {
+    let failing = fails
     let runs = false
     const processes = {
       identify: () => identity,
@@ -64,6 +68,7 @@ describe('addresses of guests that an agent finds', () => {
       cidr: () => '10.77.0.0/28',
       taps: { ensure: async () => {}, remove: async () => {} },
       run: async (point) => {
+        if (point === 'network.load' && failing-- > 0) return { code: 1, stdout: '', stderr: 'busy', timedOut: false }
         const gone = point === 'network.ask-bridge'
         const stderr = gone ? 'Device "eitri0" does not exist.' : ''
         const stdout = point === 'network.ask-taps' ? '[]' : 'table'
@@ -77,12 +82,12 @@ describe('addresses of guests that an agent finds', () => {
       processes,
       sysctl: { read: async () => '1', write: async () => {} },
       hasDevice: (name) => taps.includes(name),
-      clock: systemClock,
+      clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms === 30_000 ? 1 : ms, signal) },
       log,
     })
     open.push(networks)
     await networks.start(await knownVms(records, log))
-    expect(networks.reserves).toBe(lacks.length === 0)
+    expect(networks.reserves).toBe(lacks.length === 0 && fails === 0)
     return networks
   }
 
@@ -145,6 +150,14 @@ describe('addresses of guests that an agent finds', () => {
     await networks.settle()
     expect([networks.reserves, networks.notices()]).toEqual([true, []])
     expect(await served()).toEqual([`${macOf(A)},10.77.0.2,vm-a.eitri.internal`])
+  })
+
+  it('are served once the host lets them, though nobody asks', async () => {
+    const networks = await agent(await holding([A, '10.77.0.2']), { taps: [tapName(A)], fails: 2 })
+    expect(networks.notices().join()).toContain('could not be made (nft -f')
+    await expect.poll(() => networks.address(A)).toBe('10.77.0.2')
+    expect(networks.notices()).toEqual([])
+    expect(warnings).toEqual(['network.not-made'])
   })
 
   it('run out, which is told, and are free again once their VM is gone', async () => {
