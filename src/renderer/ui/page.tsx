@@ -18,7 +18,7 @@ export function Page({
   return (
     <div className="flex h-full min-w-0 flex-col bg-panel">
       <header className="flex min-h-13 flex-wrap items-center gap-x-4 gap-y-2 border-line border-b px-5 py-2">
-        <div className="flex min-w-0 items-center gap-3">{title}</div>
+        <div className="flex min-w-0 flex-wrap items-center gap-x-3">{title}</div>
         {filter}
         <div className="ml-auto flex items-center gap-2">{actions}</div>
       </header>

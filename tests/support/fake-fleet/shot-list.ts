@@ -415,6 +415,13 @@ export const SHOTS: Shot[] = [
   { name: '86-vm-clock-dark', path: '/vms', scene: clockScene, dark: true, act: vmPage('db-3', '/clock') },
   { name: '87-vm-clock-unreported', path: '/vms', scene: clockScene, act: vmPage('play', '/clock') },
   { name: '88-vm-cloud-init', path: '/vms', scene: clockScene, act: vmPage('web-13', '/cloud-init') },
+  {
+    name: '88-vm-cloud-init-zoomed',
+    path: '/vms',
+    scene: clockScene,
+    size: { width: 640, height: 400 },
+    act: vmPage('web-13', '/cloud-init'),
+  },
   { name: '89-vm-cloud-init-dark', path: '/vms', scene: clockScene, dark: true, act: vmPage('db-3', '/cloud-init') },
   { name: '90-vm-guest-trouble', path: '/vms', scene: clockScene, act: vmPage('web-13') },
   {

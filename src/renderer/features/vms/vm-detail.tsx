@@ -46,7 +46,10 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
   const here = tab === 'console' && !can.console ? 'overview' : tab
   return (
     <Page title={<Title vm={vm} />} actions={<Actions vm={vm} />}>
-      <nav aria-label={`Parts of ${vm.name}`} className="flex h-9 shrink-0 gap-1 border-line border-b px-4">
+      <nav
+        aria-label={`Parts of ${vm.name}`}
+        className="flex min-h-9 shrink-0 flex-wrap gap-x-1 border-line border-b px-4"
+      >
         <PartLink id={id} tab="overview" here={here === 'overview'}>
           Overview
         </PartLink>
@@ -66,12 +69,13 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
         </PartLink>
       </nav>
       {here !== 'console' ? (
-        <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls and may hold no control has to be reached by keys
+        <section aria-label={PARTS[here]} tabIndex={0} className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
           {here === 'overview' && <VmOverview vm={vm} />}
           {here === 'cloud-init' && <CloudInitPart vm={vm} />}
           {here === 'ports' && <VmPorts vm={vm} />}
           {here === 'clock' && <GuestClockPart vm={vm} />}
-        </div>
+        </section>
       ) : (
         <>
           {vm.lifecycle === 'creating' && (
@@ -86,6 +90,13 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
       )}
     </Page>
   )
+}
+
+const PARTS: Record<Exclude<VmTab, 'console'>, string> = {
+  overview: 'Overview',
+  'cloud-init': 'cloud-init',
+  ports: 'Network & ports',
+  clock: 'Clock',
 }
 
 function PartLink({ id, tab, here, children }: { id: string; tab: VmTab; here: boolean; children: string }) {
@@ -108,7 +119,7 @@ function Title({ vm }: { vm: Vm }) {
     <>
       <h1 className="truncate font-semibold text-lg">{vm.name}</h1>
       <VmState vm={vm} strong />
-      <span className="text-dim">
+      <span className="min-w-0 truncate text-dim">
         on{' '}
         <a href={hrefOf({ page: 'host', id: vm.hostId })} className="hover:underline">
           {vm.hostName}
