@@ -1,74 +1,27 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/ipc/base/clock.ts'
-import { silentLog } from '../../src/ipc/base/log.ts'
 import { fromConnectError, toConnectError } from '../../src/ipc/fault-wire.ts'
 import { Fault } from '../../src/ipc/faults.ts'
-import { runCli } from '../../src/main/cli/cli.ts'
-import { type ControlPlane, createControlPlane } from '../../src/main/control/control-plane.ts'
-import { controlPaths } from '../../src/main/control/node-ports.ts'
-import { openStores } from '../../src/main/control/store/stores.ts'
-import { type FleetClient, fleetClient } from '../../src/main/fleet-client.ts'
-import { FakeSyncAgent } from '../support/fake-sync-agent.ts'
-import { FakeTerminal } from '../support/fake-terminal.ts'
+import type { FleetClient } from '../../src/main/fleet-client.ts'
+import type { FakeSyncAgent } from '../support/fake-sync-agent.ts'
+import { ScriptedHost } from '../support/scripted-host.ts'
 
-const HOST = 'a'.repeat(32)
 const MAC = '52:54:00:aa:bb:cc'
 /** That host lives an hour ahead of this computer. */
 const AHEAD_MS = 3_600_000
-let dir: string
+let rack: ScriptedHost
 let agent: FakeSyncAgent
-let control: ControlPlane
 let client: FleetClient
-let apiSocket: string
 let vmId: string
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'eitri-network-'))
-  agent = await FakeSyncAgent.start()
-  const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
-  apiSocket = paths.apiSocket
-  const stores = openStores(paths.database, systemClock)
-  stores.hosts.create({
-    ...{ id: HOST, name: 'rack', kind: 'local', ssh: null, hostKeyFingerprint: '', facts: null },
-    agent: {
-      ...{ socketPath: agent.socketPath, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
-      identityPublicKey: agent.identityPublicKey,
-    },
-  })
-  stores.db.close()
-  control = createControlPlane({
-    ...{ clock: systemClock, log: silentLog, paths, env: { HOME: dir }, version: '0.1.0-test' },
-    ...{ platform: 'linux', arch: 'x64', controllerName: 'test' },
-  })
-  await control.start()
-  client = fleetClient(apiSocket)
-  const made = await client.vms.createVm({
-    ...{ name: 'db', imageUrl: 'https://images.example.test/a.qcow2', imageSha256: 'd'.repeat(64) },
-  })
-  vmId = made.vm?.id ?? ''
-  await expect.poll(() => agent.attached).toBe(1)
+  rack = await ScriptedHost.open()
+  ;({ agent, client } = rack)
+  vmId = await rack.vm('db')
 })
+afterEach(() => rack[Symbol.asyncDispose]())
 
-afterEach(async () => {
-  await control.stop()
-  await agent.stop()
-  rmSync(dir, { recursive: true, force: true })
-})
-
-async function eitri(...argv: string[]) {
-  const io = new FakeTerminal()
-  io.stdin.end()
-  const code = await runCli(argv, {
-    ...{ io, now: () => Date.now(), apiSocket: () => apiSocket },
-    embed: async () => ({ async stop() {} }),
-    async serve() {},
-  })
-  return { code, out: io.out, err: io.err, json: () => JSON.parse(io.out) as any }
-}
+const eitri = (...argv: string[]) => rack.eitri(...argv)
 
 const DROP = {
   id: 'forward-drop',

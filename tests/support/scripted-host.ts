@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { systemClock } from '../../src/ipc/base/clock.ts'
+import { silentLog } from '../../src/ipc/base/log.ts'
+import { runCli } from '../../src/main/cli/cli.ts'
+import { type ControlPlane, createControlPlane } from '../../src/main/control/control-plane.ts'
+import { controlPaths } from '../../src/main/control/node-ports.ts'
+import { openStores } from '../../src/main/control/store/stores.ts'
+import { type FleetClient, fleetClient } from '../../src/main/fleet-client.ts'
+import { FakeSyncAgent } from './fake-sync-agent.ts'
+import { FakeTerminal } from './fake-terminal.ts'
+
+export const HOST = 'a'.repeat(32)
+
+/** A real control plane with its API and command line, and one host, "rack", whose agent says what it is told to say. */
+export class ScriptedHost implements AsyncDisposable {
+  readonly agent: FakeSyncAgent
+  readonly client: FleetClient
+  /** The file of the control plane's store. */
+  readonly database: string
+  readonly #dir: string
+  readonly #control: ControlPlane
+  readonly #apiSocket: string
+
+  private constructor(dir: string, database: string, agent: FakeSyncAgent, control: ControlPlane, apiSocket: string) {
+    this.#dir = dir
+    this.database = database
+    this.agent = agent
+    this.#control = control
+    this.#apiSocket = apiSocket
+    this.client = fleetClient(apiSocket)
+  }
+
+  /** The agent is attached when it resolves. */
+  static async open(): Promise<ScriptedHost> {
+    const dir = mkdtempSync(join(tmpdir(), 'eitri-scripted-'))
+    const agent = await FakeSyncAgent.start()
+    const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
+    const stores = openStores(paths.database, systemClock)
+    const { socketPath, identityPublicKey } = agent
+    stores.hosts.create({
+      ...{ id: HOST, name: 'rack', kind: 'local', ssh: null, hostKeyFingerprint: '', facts: null },
+      agent: {
+        ...{ socketPath, identityPublicKey, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
+      },
+    })
+    stores.db.close()
+    const control = createControlPlane({
+      ...{ clock: systemClock, log: silentLog, paths, env: { HOME: dir }, version: '0.1.0-test' },
+      ...{ platform: 'linux', arch: 'x64', controllerName: 'test' },
+    })
+    await control.start()
+    await expect.poll(() => agent.attached).toBe(1)
+    return new ScriptedHost(dir, paths.database, agent, control, paths.apiSocket)
+  }
+
+  /** A VM the host is told of; its id. */
+  async vm(name: string): Promise<string> {
+    const image = { imageUrl: 'https://images.example.test/a.qcow2', imageSha256: 'd'.repeat(64) }
+    return (await this.client.vms.createVm({ name, ...image })).vm?.id ?? ''
+  }
+
+  /** The command line, as a person types it. */
+  async eitri(...argv: string[]) {
+    const io = new FakeTerminal()
+    io.stdin.end()
+    const code = await runCli(argv, {
+      ...{ io, now: () => Date.now(), apiSocket: () => this.#apiSocket },
+      embed: async () => ({ async stop() {} }),
+      async serve() {},
+    })
+    return { code, out: io.out, err: io.err, json: () => JSON.parse(io.out) as any }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#control.stop()
+    await this.agent.stop()
+    rmSync(this.#dir, { recursive: true, force: true })
+  }
+}
