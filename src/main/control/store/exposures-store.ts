@@ -71,22 +71,26 @@ export class ExposuresStore {
     return this.#db.find<{ port: number }>(
       `WITH RECURSIVE range(port) AS (SELECT $from UNION ALL SELECT port + 1 FROM range WHERE port < $last)
        SELECT port FROM range WHERE port NOT IN
-         (SELECT host_port FROM exposures WHERE host_id = $hostId AND protocol = $protocol) ORDER BY port LIMIT 1`,
+         (SELECT host_port FROM exposures WHERE host_id = $hostId AND protocol = $protocol)
+         AND NOT ($protocol = 'tcp' AND port IS (SELECT json_extract(ssh, '$.port') FROM hosts WHERE id = $hostId))
+       ORDER BY port LIMIT 1`,
       { hostId, protocol, from, last: Math.max(from, RESERVED_PORTS.last) },
     )?.port
   }
 
   /**
    * Tenant and host are those of the VM, which must not be deleted. Raises vm/not-found, port/taken with the port's VM
-   * and a free one, port/none-free.
+   * and a free one, port/none-free, input/invalid for the port by which the host itself is reached.
    */
   create(exposure: NewExposure): ExposureRow {
     return this.#db.transaction(() => {
-      const vm = this.#db.find<{ host_id: string; name: string }>(
-        'SELECT host_id, name FROM vms WHERE id = $vmId AND deleted_at IS NULL',
+      const vm = this.#db.find<{ host_id: string; name: string; host: string; door: number | null }>(
+        `SELECT vms.host_id, vms.name, hosts.name AS host, json_extract(hosts.ssh, '$.port') AS door
+         FROM vms JOIN hosts ON hosts.id = vms.host_id WHERE vms.id = $vmId AND vms.deleted_at IS NULL`,
         { vmId: exposure.vmId },
       )
       if (!vm) throw new Fault('vm/not-found', 'permanent', { vm: exposure.vmId })
+      if (exposure.protocol === 'tcp' && exposure.hostPort === vm.door) throw itsDoor(vm.host, vm.door)
       const hostPort = exposure.hostPort || this.freePort(vm.host_id, exposure.protocol)
       if (hostPort === undefined) throw this.#noneFree(vm.host_id)
       this.#insert({ ...exposure, hostPort }, vm.host_id)
@@ -172,3 +176,11 @@ const rowOf = (raw: RawExposure): ExposureRow => ({
   scope: raw.scope,
   createdAt: new Date(raw.created_at),
 })
+
+/** The agent would take the port when sshd lets go of it, at its restart, and nobody came in any more. */
+const itsDoor = (host: string, port: number): Fault =>
+  new Fault('input/invalid', 'permanent', {
+    field: 'host port',
+    value: String(port),
+    problem: `${host} itself is reached by SSH on it`,
+  })

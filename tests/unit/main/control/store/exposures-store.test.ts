@@ -4,6 +4,8 @@ import type { NewExposure } from '../../../../../src/main/control/store/exposure
 import { openStores } from '../../../../../src/main/control/store/stores.ts'
 import { aHost, anId, aStore, aVm, faultOf } from '../a-store.ts'
 
+const SSH = { host: 'rack', user: 'root', identityFile: '', hostname: 'rack', useSudo: false }
+
 const aPort = (vmId: string, change: Partial<NewExposure> = {}): NewExposure => ({
   id: anId(),
   vmId,
@@ -43,6 +45,17 @@ describe('published ports in the store', () => {
     vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 60 })
     expect(faultOf(() => exposures.create(aPort(vm.id))).code).toBe('vm/not-found')
     expect(faultOf(() => exposures.create(aPort(anId()))).code).toBe('vm/not-found')
+  })
+
+  it('leave the port alone by which their host is reached', () => {
+    const { exposures, hosts, vms } = aStore()
+    const host = hosts.create(aHost({ name: 'rack', ssh: { ...SSH, port: RESERVED_PORTS.first } }))
+    const vm = vms.create(aVm(host.id))
+    const { code, params } = faultOf(() => exposures.create(aPort(vm.id, { hostPort: RESERVED_PORTS.first })))
+    expect([code, params['problem']]).toEqual(['input/invalid', 'rack itself is reached by SSH on it'])
+    expect(exposures.create(aPort(vm.id, { hostPort: 0 })).hostPort).toBe(RESERVED_PORTS.first + 1)
+    expect(exposures.create(aPort(vm.id, { hostPort: 0, protocol: 'udp' })).hostPort).toBe(RESERVED_PORTS.first)
+    expect(exposures.create(aPort(vm.id, { hostPort: 22 })).hostPort).toBe(22)
   })
 
   it('the first taker has a port; the second is told whose it is, and one that is free', () => {
