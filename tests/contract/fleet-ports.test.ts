@@ -1,72 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/ipc/base/clock.ts'
-import { silentLog } from '../../src/ipc/base/log.ts'
 import type { FleetDelta } from '../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Port } from '../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
-import { runCli } from '../../src/main/cli/cli.ts'
-import { type ControlPlane, createControlPlane } from '../../src/main/control/control-plane.ts'
-import { controlPaths } from '../../src/main/control/node-ports.ts'
-import { openStores } from '../../src/main/control/store/stores.ts'
-import { type FleetClient, fleetClient } from '../../src/main/fleet-client.ts'
-import { FakeSyncAgent } from '../support/fake-sync-agent.ts'
-import { FakeTerminal } from '../support/fake-terminal.ts'
+import type { FleetClient } from '../../src/main/fleet-client.ts'
+import type { FakeSyncAgent } from '../support/fake-sync-agent.ts'
+import { HOST, ScriptedHost } from '../support/scripted-host.ts'
 
-const HOST = 'a'.repeat(32)
-let dir: string
+let rack: ScriptedHost
 let agent: FakeSyncAgent
-let control: ControlPlane
 let client: FleetClient
-let apiSocket: string
 let vmId: string
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'eitri-ports-'))
-  agent = await FakeSyncAgent.start()
-  const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
-  apiSocket = paths.apiSocket
-  const stores = openStores(paths.database, systemClock)
-  stores.hosts.create({
-    ...{ id: HOST, name: 'rack', kind: 'local', ssh: null, hostKeyFingerprint: '', facts: null },
-    agent: {
-      ...{ socketPath: agent.socketPath, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
-      identityPublicKey: agent.identityPublicKey,
-    },
-  })
-  stores.db.close()
-  control = createControlPlane({
-    ...{ clock: systemClock, log: silentLog, paths, env: { HOME: dir }, version: '0.1.0-test' },
-    ...{ platform: 'linux', arch: 'x64', controllerName: 'test' },
-  })
-  await control.start()
-  client = fleetClient(apiSocket)
-  vmId = await aVm('web')
-  await expect.poll(() => agent.attached).toBe(1)
+  rack = await ScriptedHost.open()
+  ;({ agent, client } = rack)
+  vmId = await rack.vm('web')
 })
+afterEach(() => rack[Symbol.asyncDispose]())
 
-afterEach(async () => {
-  await control.stop()
-  await agent.stop()
-  rmSync(dir, { recursive: true, force: true })
-})
-
-async function aVm(name: string): Promise<string> {
-  const image = { imageUrl: 'https://images.example.test/a.qcow2', imageSha256: 'd'.repeat(64) }
-  return (await client.vms.createVm({ name, ...image })).vm?.id ?? ''
-}
-
-async function eitri(...argv: string[]) {
-  const io = new FakeTerminal()
-  io.stdin.end()
-  const code = await runCli(argv, {
-    ...{ io, now: () => Date.now(), apiSocket: () => apiSocket },
-    embed: async () => ({ async stop() {} }),
-    async serve() {},
-  })
-  return { code, out: io.out, err: io.err, json: () => JSON.parse(io.out) as any }
-}
+const eitri = (...argv: string[]) => rack.eitri(...argv)
 
 const published = () => agent.snapshots.at(-1)?.state?.exposures ?? []
 const list = async () => (await client.ports.listPorts({})).ports
@@ -95,7 +46,7 @@ describe('publishing a port', () => {
     const asked = { vm: 'web', guestPort: 80, ifAbsent: true }
     const [first, second] = [await client.ports.publishPort(asked), await client.ports.publishPort(asked)]
     expect([first.created, second.created, second.port?.id]).toEqual([true, false, first.port?.id])
-    await aVm('db')
+    await rack.vm('db')
     const both = await Promise.allSettled(
       ['web', 'db'].map((vm) => client.ports.publishPort({ vm, guestPort: 1, hostPort: 9000 })),
     )
