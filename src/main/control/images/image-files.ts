@@ -2,6 +2,9 @@ import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256 } from '../../../ipc/names.ts'
 
+/** Work of a former process, moved aside. */
+const LEFT = 'left-'
+
 /** The files of images kept in this store, named by their digest. */
 export class ImageFiles {
   readonly #dir: string
@@ -17,10 +20,14 @@ export class ImageFiles {
 
   /** Makes the folders and removes what builds of a former process left, and files nobody names. */
   async prepare(wanted: ReadonlySet<string>): Promise<void> {
-    await rm(this.workDir, { recursive: true, force: true })
+    await rename(this.workDir, join(this.#dir, `${LEFT}${Date.now()}`)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
     await mkdir(this.workDir, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#dir)) {
       if (isSha256(name) && !wanted.has(name)) await rm(join(this.#dir, name), { force: true })
+      // Programs of a build whose control plane was killed may still write there; then the next start removes it.
+      if (name.startsWith(LEFT)) await rm(join(this.#dir, name), { recursive: true, force: true }).catch(() => {})
     }
   }
 

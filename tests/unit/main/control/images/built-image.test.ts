@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -87,6 +89,24 @@ describe('building an image', () => {
 })
 
 describe('image files', () => {
+  it('at the start, programs that still write for a killed build do not stand in the way', async () => {
+    const busy = join(files.workDir, 'busy')
+    const writes =
+      'i=0; while :; do mkdir -p "$0/$((i%50))"; : >"$0/$((i%50))/$i"; i=$((i+1)); [ $i = 500 ] && echo on; done'
+    const writer = spawn('/bin/sh', ['-c', writes, busy], { stdio: ['ignore', 'pipe', 'ignore'] })
+    try {
+      await once(writer.stdout, 'data')
+      await files.prepare(new Set())
+      expect(existsSync(files.workDir)).toBe(true)
+    } finally {
+      writer.kill('SIGKILL')
+      await once(writer, 'close')
+    }
+    await files.prepare(new Set())
+    expect(readdirSync(dir)).toEqual(['work'])
+    expect(readdirSync(files.workDir)).toEqual([])
+  })
+
   it('at the start, what nobody names and what builds left is removed', async () => {
     const [kept, stray] = ['a'.repeat(64), 'b'.repeat(64)]
     for (const name of [kept, stray, 'notes.txt', 'work/half.tar']) writeFileSync(join(dir, name), 'x')
