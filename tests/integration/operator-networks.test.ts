@@ -38,6 +38,27 @@ socket.bind(67, () => {
   })
 })`
 
+/** Datagrams to port 68 of all, by port and tags they stand behind. */
+const SENDS = `import socket, struct, sys
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(('eth0', 0))
+for port, tags in [(67, '8100000081000000'), (67, '88a8000081000000'), (67, '8100e00088a80000'), (6767, '')]:
+    text = f'{port} {tags}'.encode()
+    head = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 28 + len(text), 0, 0, 64, 17, 0, bytes([10, 9, 0, 50]), bytes([255] * 4))
+    total = sum(struct.unpack('!10H', head))
+    total = (total & 0xffff) + (total >> 16)
+    head = head[:10] + struct.pack('!H', ~((total & 0xffff) + (total >> 16)) & 0xffff) + head[12:]
+    datagram = struct.pack('!HHHH', port, 68, 8 + len(text), 0) + text
+    wire.send(bytes([255] * 6) + bytes.fromhex('525400000001') + bytes.fromhex(tags + '0800') + head + datagram)`
+const HEARS = `import socket
+heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+heard.bind(('', 68))
+print('ready', flush=True)
+while True:
+    text = heard.recv(100).decode()
+    print(text, flush=True)
+    if text.startswith('6767'): break`
+
 describe.skipIf(netNamespaceImpossible())(
   'networks of the operator: two hosts, a cable, a DHCP server, and namespaces as guests',
   {
@@ -142,6 +163,18 @@ describe.skipIf(netNamespaceImpossible())(
         .toEqual([expect.stringContaining('web-1 answers as a DHCP server on the network lan')])
     })
 
+    it('let nothing pass that a guest hides behind tags which receivers take off', async () => {
+      const made = await serving()
+      await made.attach(WEB, live())
+      const hears = server.spawn(['python3', '-c', HEARS])
+      let heard = ''
+      hears.stdout!.on('data', (text: Buffer) => (heard += text))
+      await expect.poll(() => heard).toBe('ready\n')
+      await guests.get(WEB.vmId)!.must(['python3', '-c', SENDS])
+      await expect.poll(() => heard).toContain('6767')
+      expect(heard).toBe('ready\n6767 \n')
+    })
+
     it('believe a server alone: no guest, no other kind of answer, no answer to somebody else', async () => {
       const made = await serving()
       await made.attach(WEB, live())
@@ -241,7 +274,7 @@ describe.skipIf(netNamespaceImpossible())(
           const next = await serving({ vmId: WEB.vmId, networkIp: '' })
           await next.attach(WEB, live())
           expect(await table()).toContain(tapOf(WEB))
-          expect((await table()).match(/ drop /g)).toHaveLength(1)
+          expect((await table()).match(/ drop /g)).toHaveLength(2)
           await next.detach(WEB.vmId)
           expect(await table()).not.toContain(tapOf(WEB))
           await next.close()

@@ -44,8 +44,16 @@ const YIADDR = '@th,192,32'
 /** The first option says the kind of the message, 5 = ACK: what servers send. */
 const IS_ACK = '@th,1984,24 0x350105'
 
-const RULES = { prerouting: 'eitri: no DHCP servers in guests', forward: 'eitri: LAN', output: 'eitri: LAN of host' }
+const RULES = {
+  tags: 'eitri: nothing behind an empty tag',
+  prerouting: 'eitri: no DHCP servers in guests',
+  forward: 'eitri: LAN',
+  output: 'eitri: LAN of host',
+}
 type Chain = keyof typeof RULES
+const hookOf = (chain: Chain): string => (chain === 'tags' ? 'prerouting' : chain)
+/** A tag behind one of VLAN 0: receivers take off both, and rules see neither what is inside nor its ports. */
+const HIDDEN = 'meta protocol { 8021q, 8021ad } @ll,116,12 0'
 const CHAINS = Object.keys(RULES) as Chain[]
 
 /**
@@ -55,6 +63,7 @@ const CHAINS = Object.keys(RULES) as Chain[]
 export function guardRules(nics: readonly LanNic[]): string {
   const learned = `udp sport 67 udp dport 68 ${REPLY} ${IS_ACK} ${YIADDR} != 0 oifname . ${CHADDR} @nics update @acks { oifname . ${CHADDR} . ${YIADDR} }`
   const rule: Record<Chain, string> = {
+    tags: `iifname "eil-*" ${HIDDEN} drop`,
     prerouting: 'iifname "eil-*" udp sport 67 update @rogues { iifname } counter name dropped drop',
     forward: `iifname != "eil-*" oifname "eil-*" ${learned}`,
     output: `oifname "eil-*" ${learned}`,
@@ -67,7 +76,7 @@ export function guardRules(nics: readonly LanNic[]): string {
     `add set ${TABLE} acks { typeof oifname . ${CHADDR} . ${YIADDR}; size ${MAX_NICS}; flags dynamic,timeout; timeout ${ACK_S}s; }`,
     `add set ${TABLE} rogues { type ifname; size ${MAX_ROGUES}; flags dynamic,timeout; timeout ${ROGUE_S}s; }`,
     ...CHAINS.flatMap((chain) => [
-      `add chain ${TABLE} ${chain} { type filter hook ${chain} priority -200; policy accept; }`,
+      `add chain ${TABLE} ${chain} { type filter hook ${hookOf(chain)} priority -200; policy accept; }`,
       `flush chain ${TABLE} ${chain}`,
       `add rule ${TABLE} ${chain} ${rule[chain]} comment "${RULES[chain]}"`,
     ]),

@@ -21,6 +21,7 @@ const listing = (over: { rules?: object[]; nics?: unknown[]; acks?: unknown[]; r
       of('rogues', over.rogues ?? []),
       { chain: { name: 'prerouting' } },
       ...(over.rules ?? [
+        rule('tags', 'eitri: nothing behind an empty tag'),
         rule('prerouting', 'eitri: no DHCP servers in guests'),
         rule('forward', 'eitri: LAN'),
         rule('output', 'eitri: LAN of host'),
@@ -39,6 +40,7 @@ describe('the rules of the bridge guard', () => {
       'add chain bridge eitri prerouting { type filter hook prerouting priority -200; policy accept; }',
     )
     expect(lines.filter((line) => line.includes('drop') && line.startsWith('add rule'))).toEqual([
+      'add rule bridge eitri tags iifname "eil-*" meta protocol { 8021q, 8021ad } @ll,116,12 0 drop comment "eitri: nothing behind an empty tag"',
       'add rule bridge eitri prerouting iifname "eil-*" udp sport 67 update @rogues { iifname } counter name dropped drop comment "eitri: no DHCP servers in guests"',
     ])
   })
@@ -49,7 +51,7 @@ describe('the rules of the bridge guard', () => {
 
   it('empty each chain before they fill it, so that a second run adds nothing', () => {
     const lines = guardRules([WEB]).split('\n')
-    for (const chain of ['prerouting', 'forward', 'output'])
+    for (const chain of ['tags', 'prerouting', 'forward', 'output'])
       expect(lines.indexOf(`flush chain bridge eitri ${chain}`)).toBe(
         lines.findIndex((line) => line.startsWith(`add rule bridge eitri ${chain} `)) - 1,
       )
