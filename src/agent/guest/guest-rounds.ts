@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../ipc/base/clock.ts'
+import type { Log } from '../../ipc/base/log.ts'
 import type { ClockPolicy } from '../../ipc/clock-policy.ts'
 import type { ClockCause } from '../clock/clock-plan.ts'
 import type { HostPulse } from '../clock/host-pulse.ts'
@@ -49,6 +50,7 @@ export interface GuestRoundsDeps {
   onHost(cause: Extract<ClockCause, 'host_wake' | 'stall'>, vmId: string): void
   isDue(vmId: string): boolean
   clock: Clock
+  log: Log
 }
 
 interface Entry {
@@ -171,7 +173,12 @@ export class GuestRounds {
       for (const visitor of visitors) await visitor.visit(entry.guest, entry.agent, signal)
       entry.silent = 0
     } catch (error) {
-      if (!(error instanceof GuestAgentError) || error.trouble === 'refused') return
+      if (!(error instanceof GuestAgentError)) {
+        const fields = { vm: entry.guest.id, error: String(error).slice(0, 300) }
+        if (!this.#stopping.signal.aborted) this.#deps.log.warn('guest.visit-failed', fields)
+        return
+      }
+      if (error.trouble === 'refused') return
       entry.silent++
       if (this.#entries.get(entry.guest.id) === entry) for (const visitor of visitors) visitor.silent(entry.guest)
     } finally {

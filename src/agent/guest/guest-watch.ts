@@ -56,6 +56,7 @@ export class GuestWatch {
       onHost: (cause, vmId) => this.#clocks.note(vmId, cause),
       isDue: (vmId) => this.#clocks.isDue(vmId),
       clock,
+      log,
     })
     const stop = backend.onResume?.((vmId) => {
       this.#clocks.note(vmId, 'resume')

@@ -8,6 +8,7 @@ import type { GuestAgent } from '../../../../src/agent/guest/guest-agent.ts'
 import { GuestAgentError } from '../../../../src/agent/guest/guest-agent.ts'
 import { GuestRounds, type RunningGuest } from '../../../../src/agent/guest/guest-rounds.ts'
 import { agentLayout } from '../../../../src/agent/records/layout.ts'
+import { lineLog } from '../../../../src/ipc/base/log.ts'
 import { FakeGuestAgent, returns } from '../../../support/fake-guest-agent.ts'
 import { SteppedClock } from '../../../support/stepped-clock.ts'
 
@@ -25,6 +26,7 @@ describe('rounds over guests', () => {
   const silent: string[] = []
   const forgotten: string[] = []
   const noted: string[] = []
+  const logged: string[] = []
   let channel: (id: string) => Promise<ReturnType<typeof connect>>
 
   beforeEach(() => {
@@ -34,7 +36,7 @@ describe('rounds over guests', () => {
     due = new Set()
     visit = async () => {}
     channel = async () => Promise.reject(new Error('ENOENT'))
-    for (const list of [visited, silent, forgotten, noted]) list.length = 0
+    for (const list of [visited, silent, forgotten, noted, logged]) list.length = 0
     rounds = new GuestRounds({
       list: () => running,
       channel: (vm) => channel(vm.id),
@@ -53,6 +55,7 @@ describe('rounds over guests', () => {
       onHost: (cause, id) => void noted.push(`${id} ${cause}`),
       isDue: (id) => due.has(id),
       clock,
+      log: lineLog((line) => void logged.push(line)),
     })
   })
   afterEach(() => rounds.stop())
@@ -109,6 +112,15 @@ describe('rounds over guests', () => {
     visit = async () => Promise.reject(new GuestAgentError('refused', 'x'))
     expect(await secondsOf(31)).toEqual([0, 30])
     expect(silent).toEqual([])
+  })
+
+  it('log what goes wrong on this side, and say nothing of the guest for it', async () => {
+    running = [runs(1)]
+    visit = async () => Promise.reject(new TypeError('no such field'))
+    expect(await secondsOf(31)).toEqual([0, 30])
+    expect(silent).toEqual([])
+    expect(logged).toHaveLength(2)
+    expect(logged[0]).toMatch(new RegExp(`guest[.]visit-failed.*${idOf(1)}.*no such field`))
   })
 
   it('ask at most eight guests at once, and all of them in the end', async () => {
