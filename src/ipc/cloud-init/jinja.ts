@@ -7,7 +7,7 @@ const BLOCKS = new Set('if for macro call filter with raw block autoescape'.spli
 
 /** A template with its marks taken out, every other character in its place, and what is wrong with the marks. */
 export interface Rendered {
-  /** Values become as many `x`, all else spaces; line ends stay. */
+  /** Values become as many `x`, all else spaces, line ends inside of marks too. */
   text: string
   remarks: Remark[]
   /** Nothing of the text after the first mark that is wrong can be judged. */
@@ -17,8 +17,11 @@ export interface Rendered {
 /** Takes a template apart from `from` on. */
 export function readJinja(text: string, from: number): Rendered {
   const remarks: Remark[] = []
-  const open: { name: string; at: number }[] = []
+  const open: { name: string; at: number; left: boolean }[] = []
   let masked = text.slice(0, from)
+  // The guest sees one branch: the first is read, and the others would stand beside it.
+  const isLeft = () => open.some(({ left }) => left)
+  const plain = (part: string) => (isLeft() ? part.replaceAll(/[^\r\n]/g, ' ') : part)
   const broken = (at: number, what: string, fix: string): Rendered => ({
     text,
     broken: true,
@@ -27,7 +30,7 @@ export function readJinja(text: string, from: number): Rendered {
   for (let at = from; ; ) {
     const start = nextMark(text, at)
     if (start < 0) {
-      masked += text.slice(at)
+      masked += plain(text.slice(at))
       break
     }
     const mark = text.slice(start, start + 2) as keyof typeof CLOSE
@@ -39,13 +42,14 @@ export function readJinja(text: string, from: number): Rendered {
         `Close it with "${CLOSE[mark]}".`,
       )
     const inner = text.slice(start + 2, end - 2)
-    masked += text.slice(at, start) + text.slice(start, end).replaceAll(/[^\r\n]/g, mark === '{{' ? 'x' : ' ')
+    masked += plain(text.slice(at, start)) + (mark === '{{' && !isLeft() ? 'x' : ' ').repeat(end - start)
     if (mark === '{%') {
       const word = /^[-+]?\s*(\w+)/.exec(inner)?.[1] ?? ''
-      if (BLOCKS.has(word)) open.push({ name: word, at: start })
+      const last = open.at(-1)
+      if (BLOCKS.has(word)) open.push({ name: word, at: start, left: false })
+      else if (/^(?:else|elif)$/.test(word) && last) last.left = true
       else if (/^end\w/.test(word) && word !== 'endset') {
-        const last = open.pop()
-        if (`end${last?.name}` !== word)
+        if (`end${open.pop()?.name}` !== word)
           return broken(start, 'this ends a block that was not begun', 'Take it out, or begin the block it ends.')
       }
     }

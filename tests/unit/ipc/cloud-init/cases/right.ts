@@ -162,6 +162,44 @@ packages: [nginx]
 `,
   ),
   clean(
+    'marks of a template over several lines',
+    doc`
+## template: jinja
+#cloud-config
+{# what this is,
+and why #}
+{% set names = [
+'a', 'b'
+] %}
+hostname: {{ names
+  | first
+}}
+write_files:
+  - path: /etc/motd
+    content: |
+      {{ names
+| join(' ') }}
+      welcome
+`,
+  ),
+  clean(
+    'branches of a template, of which the guest sees one',
+    doc`
+## template: jinja
+#cloud-config
+packages: {% if v1.distro == 'debian' %}[nginx]{% elif v1.distro == 'ubuntu' %}[{{ v1.distro }}]{% else %}[nano]{% endif %}
+final_message: {% if v1.region %}"{{ v1.region }}"{% else %}'none'{% endif %}
+runcmd:
+{% if v1.region == 'eu' %}
+  - [echo, eu]
+{% else %}
+    - {% if v1.distro == 'debian' %}"echo a"{% else %}"echo b"{% endif %}
+    - echo other
+{% endif %}
+  - echo end
+`,
+  ),
+  clean(
     'permissions in decimal, the only numbers JSON has',
     '#cloud-config\n{"write_files": [{"path": "/a", "permissions": 493}, {"path": "/b", "permissions": 420}]}\n',
   ),
