@@ -10,7 +10,10 @@ const keys = (shape: Shape, names: string): Record<string, Shape> =>
 /** Keys at the top of a cloud-config, cloud-init 22.4 to 26.2, with those older releases had. */
 export const TOP_KEYS: Readonly<Record<string, Shape>> = {
   ...keys('any', 'apt_pipelining locale merge_how merge_type version groups migrate random_seed reporting output'),
-  ...keys('any', 'datasource datasource_list system_info ca-certs resize_rootfs manage_etc_hosts ssh_pwauth'),
+  ...keys(
+    'any',
+    'manual_cache_clean datasource datasource_list system_info ca-certs resize_rootfs manage_etc_hosts ssh_pwauth',
+  ),
   ...keys(
     'any',
     'preserve_sources_list def_log_file log_cfgs syslog_fix_perms instance-id vendor_data2 package_config',

@@ -143,6 +143,7 @@ export class ConfigReader {
   #truth(node: YamlScalar, name: string): void {
     const value = scalarValue(node)
     if (value.type === 'truth' || (value.type === 'text' && TRUTH_WORDS.test(value.value))) return
+    if (value.type === 'number' && (value.value === 0n || value.value === 1n)) return
     this.tell(
       node.start,
       'warning',

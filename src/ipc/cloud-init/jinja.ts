@@ -7,7 +7,7 @@ const BLOCKS = new Set('if for macro call filter with raw block autoescape'.spli
 
 /** A template with its marks taken out, every other character in its place, and what is wrong with the marks. */
 export interface Rendered {
-  /** Values become as many `x`, all else spaces, line ends inside of marks too. */
+  /** Values become as many `x`, all else blanks. */
   text: string
   remarks: Remark[]
   /** Nothing of the text after the first mark that is wrong can be judged. */
@@ -19,7 +19,7 @@ export function readJinja(text: string, from: number): Rendered {
   const remarks: Remark[] = []
   const open: { name: string; at: number; left: boolean }[] = []
   let masked = text.slice(0, from)
-  // The guest sees one branch: the first is read, and the others would stand beside it.
+  // The guest sees one branch: the first is read, and the others would stand beside it. A macro stands elsewhere.
   const isLeft = () => open.some(({ left }) => left)
   const plain = (part: string) => (isLeft() ? part.replaceAll(/[^\r\n]/g, ' ') : part)
   const broken = (at: number, what: string, fix: string): Rendered => ({
@@ -42,11 +42,11 @@ export function readJinja(text: string, from: number): Rendered {
         `Close it with "${CLOSE[mark]}".`,
       )
     const inner = text.slice(start + 2, end - 2)
-    masked += plain(text.slice(at, start)) + (mark === '{{' && !isLeft() ? 'x' : ' ').repeat(end - start)
+    masked += plain(text.slice(at, start)) + inPlaceOf(text, start, end, isLeft()).repeat(end - start)
     if (mark === '{%') {
       const word = /^[-+]?\s*(\w+)/.exec(inner)?.[1] ?? ''
       const last = open.at(-1)
-      if (BLOCKS.has(word)) open.push({ name: word, at: start, left: false })
+      if (BLOCKS.has(word)) open.push({ name: word, at: start, left: word === 'macro' })
       else if (/^(?:else|elif)$/.test(word) && last) last.left = true
       else if (/^end\w/.test(word) && word !== 'endset') {
         if (`end${open.pop()?.name}` !== word)
@@ -64,6 +64,17 @@ export function readJinja(text: string, from: number): Rendered {
       `End it with "{% end${left.name} %}".`,
     )
   return { text: masked, remarks, broken: false }
+}
+
+/** What stands for a mark. One alone on its line leaves no line behind, and what begins a line may be more than a value. */
+function inPlaceOf(text: string, start: number, end: number, left: boolean): string {
+  const line = text.lastIndexOf('\n', start) + 1
+  const after = text.indexOf('\n', end)
+  const rest = text.slice(end, after < 0 ? undefined : after)
+  const isAlone = text.slice(line, start).trim() === '' && rest.trim() === ''
+  const isValue = text.startsWith('{{', start)
+  if (isAlone && (!isValue || line === start)) return '\n'
+  return isValue && !left ? 'x' : ' '
 }
 
 function nextMark(text: string, from: number): number {

@@ -200,6 +200,26 @@ runcmd:
 `,
   ),
   clean(
+    'loops inside of a file, and a line that is made whole by a template',
+    doc`
+## template: jinja
+#cloud-config
+{% macro command(name) -%}
+  - systemctl restart {{ name }}
+{%- endmacro %}
+write_files:
+  - path: /etc/motd
+    content: |
+      {%- for key in ds.meta_data %}
+      {{ key }}
+      {%- endfor %}
+runcmd:
+  - systemctl daemon-reload
+{{ command('nginx') }}
+`,
+  ),
+  clean('0 and 1 for true and false', '#cloud-config\ndisable_root: 0\npackage_update: 1\n'),
+  clean(
     'permissions in decimal, the only numbers JSON has',
     '#cloud-config\n{"write_files": [{"path": "/a", "permissions": 493}, {"path": "/b", "permissions": 420}]}\n',
   ),
