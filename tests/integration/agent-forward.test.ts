@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { Places, PORT_LIMITS } from '../../src/agent/exposures/limits.ts'
+import { PORT_LIMITS } from '../../src/agent/exposures/limits.ts'
 import { Reach } from '../../src/agent/exposures/reach.ts'
 import { type GuestReach, MAX_FORWARDS } from '../../src/agent/rpc/forward-handler.ts'
 import { fromConnectError } from '../../src/ipc/fault-wire.ts'
@@ -15,7 +15,7 @@ import { digestOf, freePort, tcpServer, until } from '../support/ports-rig.ts'
 
 const aReach = (address = '127.0.0.1', run = '1', limits = PORT_LIMITS): GuestReach => {
   const reach = new Reach({ run: () => run, address: () => address })
-  return { target: reach.target.bind(reach), places: new Places(limits.inAll), limits }
+  return { target: reach.target.bind(reach), limits }
 }
 
 /** A Forward stream driven frame by frame. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
-import { Places, PORT_LIMITS } from '../../src/agent/exposures/limits.ts'
+import { PORT_LIMITS } from '../../src/agent/exposures/limits.ts'
 import type { Collection } from '../../src/agent/images/image-collector.ts'
 import { type RpcServer, type RpcServerOptions, startRpcServer } from '../../src/agent/rpc/server.ts'
 import type { ImagePut, ImageReceiver, SessionIdentity, SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
@@ -169,7 +169,6 @@ export async function wireRig(
     images,
     guests: {
       target: async (vmId) => Promise.reject(new Fault('port/no-way', 'transient', { vm: vmId })),
-      places: new Places(PORT_LIMITS.inAll),
       limits: PORT_LIMITS,
     },
     identity,

@@ -23,7 +23,7 @@ export interface GuestPortsParts {
   log: Log
 }
 
-/** The published ports of this agent, not open before `start`, and the way to guests that forwards share with them. */
+/** The published ports of this agent, not open before `start`, and the way to guests, which forwards take too. */
 export function guestPorts({ engine, backend, network, layout, clock, log }: GuestPortsParts) {
   const live = backend.capabilities.liveForward
   const reach = new Reach({
@@ -34,16 +34,16 @@ export function guestPorts({ engine, backend, network, layout, clock, log }: Gue
       ? { forward: (vmId, protocol, port) => backend.forward!(layout.vmDir(vmId), protocol, port) }
       : {}),
   })
-  const shared = { reach, places: new Places(PORT_LIMITS.inAll), limits: PORT_LIMITS }
   const ports = new Exposures({
-    ...shared,
+    reach,
+    places: new Places(PORT_LIMITS.inAll),
+    limits: PORT_LIMITS,
     wanted: () => engine().exposures(),
     isWanted: (vmId) => engine().isWanted(vmId),
     holder: findPortHolder,
     clock,
     log,
   })
-  const { places, limits } = shared
-  const guests = { target: reach.target.bind(reach), places, limits }
+  const guests = { target: reach.target.bind(reach), limits: PORT_LIMITS }
   return { ports, guests }
 }

@@ -2,7 +2,7 @@
 export interface PortLimits {
   /** Connections, or UDP clients, of one port at once. */
   perPort: number
-  /** The same of all ports and forwards together: two file descriptors each. */
+  /** The same of all ports together: two file descriptors each. */
   inAll: number
   /** A guest takes a connection within this, ms. */
   connectMs: number

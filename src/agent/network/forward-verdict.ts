@@ -20,14 +20,12 @@ export interface Drop {
   unsure: boolean
 }
 
-const MAX_DEPTH = 16
-
 /** The base chains at `forward` that drop the packet. Each must let it pass: an accept in one says nothing for another. */
 export function dropsOf(ruleset: Ruleset, packet: Packet): Drop[] {
   return ruleset.chains.flatMap((base): Drop[] => {
     if (base.hook !== 'forward' || !FAMILIES.has(base.family)) return []
     const walk = new Walk(ruleset, packet, base)
-    const end = walk.through(base, 0)
+    const end = walk.through(base)
     if (end?.kind === 'drop') return [{ base, chain: end.chain, rule: end.rule, unsure: walk.unsure }]
     if (end?.kind === 'accept' || !base.drops) return []
     return [{ base, chain: base, rule: undefined, unsure: walk.unsure }]
@@ -42,6 +40,7 @@ type End = { kind: 'accept' } | { kind: 'drop'; chain: Chain; rule: Rule }
 class Walk {
   readonly #chains: ReadonlyMap<string, Chain>
   readonly #packet: Packet
+  readonly #said = new Map<Chain, End | undefined>()
   unsure = false
 
   constructor({ chains }: Ruleset, packet: Packet, { family, table }: Chain) {
@@ -51,8 +50,17 @@ class Walk {
     )
   }
 
-  /** Undefined = it comes out at the end. */
-  through(chain: Chain, depth: number): End | undefined {
+  /** Undefined = it comes out at the end. A chain says the same however the packet came to it, and is gone through once. */
+  through(chain: Chain): End | undefined {
+    if (!this.#said.has(chain)) {
+      // nft has no circles; in what only looks like one nothing is decided.
+      this.#said.set(chain, undefined)
+      this.#said.set(chain, this.#rules(chain))
+    }
+    return this.#said.get(chain)
+  }
+
+  #rules(chain: Chain): End | undefined {
     for (const rule of chain.rules) {
       const said = this.#verdict(rule)
       if (said === undefined) continue
@@ -65,7 +73,7 @@ class Walk {
       if (word === 'accept') return { kind: 'accept' }
       if (word === 'drop' || word === 'reject') return { kind: 'drop', chain, rule }
       if (word === 'return') return undefined
-      const end = next && depth < MAX_DEPTH ? this.through(next, depth + 1) : undefined
+      const end = next && this.through(next)
       if (end || word === 'goto') return end
     }
     return undefined

@@ -16,14 +16,12 @@ import { taken } from '../exposures/tcp-proxy.ts'
 import { nextWithin } from './deadlines.ts'
 import type { AgentSessions } from './sessions.ts'
 
-/** At once, of one agent. */
+/** At once, of one agent; beside the connections of published ports, which whoever reaches the host can use up. */
 export const MAX_FORWARDS = 64
 
 /** The way to the guests of this host. `target` raises port/no-way, and never gives a target without an address. */
 export interface GuestReach {
   target(vmId: string, protocol: 'tcp', guestPort: number): Promise<Target>
-  /** Shared with published ports. */
-  places: Places
   limits: PortLimits
 }
 
@@ -45,13 +43,8 @@ export async function* runForward(
   const session = sessions.require(open.sessionId)
   if (!places.take()) throw tooMany(`${MAX_FORWARDS} connections to guests are open already`)
   try {
-    if (!reach.places.take()) throw tooMany('published ports use all connections of this host')
-    try {
-      const guest = await dial(reach, open)
-      yield* carry(guest, incoming, AbortSignal.any([signal, session.signal]), reach.limits.tcpIdleMs)
-    } finally {
-      reach.places.giveBack()
-    }
+    const guest = await dial(reach, open)
+    yield* carry(guest, incoming, AbortSignal.any([signal, session.signal]), reach.limits.tcpIdleMs)
   } finally {
     places.giveBack()
   }

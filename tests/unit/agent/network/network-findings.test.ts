@@ -81,6 +81,23 @@ describe('what keeps guests from their network', () => {
     expect(found).toMatchObject({ id: 'forward-drop', rule: 'rule 2' })
   })
 
+  it('is looked for in each chain once, however many jumps lead there', () => {
+    let reads = 0
+    const counted = (name: string, expr: unknown[]): Chain => {
+      const rule = {
+        ...{ handle: 1, comment: '', text: 'rule 1' },
+        get expr() {
+          reads++
+          return expr
+        },
+      }
+      return { ...chain(name, []), rules: [rule, rule, rule, rule] }
+    }
+    const levels = Array.from({ length: 8 }, (_, i) => counted(`L${i}`, [jump(`L${i + 1}`)]))
+    expect(ids([forward([[jump('L0')]]), ...levels])).toEqual(['forward-drop'])
+    expect(reads).toBeLessThan(500)
+  })
+
   it('is found behind jumps, and a return leads back', () => {
     const chains = [chain('A', [[{ return: null }], [drop]]), chain('B', [[jump('A')], [from('10.0.0.0', 8), drop]])]
     const found = only([forward([[jump('B')], [accept]]), ...chains])
