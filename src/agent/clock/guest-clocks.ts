@@ -122,13 +122,15 @@ export class GuestClocks {
     this.#entries.delete(vmId)
   }
 
-  /** Resolves after the act that is noted now, or when the signal aborts. */
-  async acted(vmId: string, signal: AbortSignal): Promise<void> {
+  /** Whether the act that is noted now came about before the signal aborts. */
+  async acted(vmId: string, signal: AbortSignal): Promise<boolean> {
     const { waiting } = this.#entry(vmId)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    waiting.add(resolve)
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    await promise.finally(() => waiting.delete(resolve))
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const wake = () => resolve(true)
+    waiting.add(wake)
+    signal.addEventListener('abort', () => resolve(false), { once: true })
+    if (signal.aborted) resolve(false)
+    return await promise.finally(() => waiting.delete(wake))
   }
 
   /** Absent = not asked yet. */

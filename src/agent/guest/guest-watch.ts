@@ -98,14 +98,19 @@ export class GuestWatch {
     return this.#states.of(vmId)
   }
 
-  /** Sets a guest's clock now as far as its policy goes; resolves with what came of it. Raises `clock/not-running` (permanent). */
+  /** Sets a guest's clock now as far as its policy goes; resolves with what came of it. Raises `clock/not-running` (permanent), `clock/not-set`. */
   async setClock(vmId: string, signal: AbortSignal): Promise<GuestClock | undefined> {
     const late = AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)])
     if (!this.#rounds?.has(vmId)) throw new Fault('clock/not-running', 'permanent', { vm: vmId })
     const acted = this.#clocks.acted(vmId, late)
     this.#clocks.note(vmId, 'asked')
     this.#rounds.nudge(vmId)
-    await acted
+    // What was done before is no answer.
+    if (!(await acted))
+      throw new Fault('clock/not-set', 'transient', {
+        vm: vmId,
+        detail: `nothing came of it within ${ASKED_MS / 1000} s`,
+      })
     return this.#clocks.of(vmId)
   }
 

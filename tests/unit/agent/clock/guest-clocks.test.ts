@@ -296,6 +296,10 @@ describe("a guest's clock", () => {
     expect(act()).toMatchObject({ cause: 'asked', means: 'none', result: 'failed' })
   })
 
+  it('that is asked for by who gave up is not waited for', async () => {
+    expect(await clocks.acted(ID, AbortSignal.abort())).toBe(false)
+  })
+
   it('that was asked for is not waited for once the VM is gone', async () => {
     const acted = clocks.acted(ID, new AbortController().signal)
     clocks.note(ID, 'asked')

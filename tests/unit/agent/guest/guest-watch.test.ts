@@ -153,6 +153,17 @@ describe('what the agent learns from inside a guest', () => {
     expect(Math.abs(Number(clock?.offsetUs))).toBeLessThan(1_000_000)
   })
 
+  it('is never an earlier act when what a person asks for does not come about in time', async () => {
+    watch.start()
+    expect((await watch.setClock(ID, new AbortController().signal))?.lastAct).toMatchObject({ result: 'done' })
+    const asked = new AbortController()
+    peer.commands['guest-ping'] = () => {
+      asked.abort()
+      return undefined
+    }
+    await expect(watch.setClock(ID, asked.signal)).rejects.toMatchObject({ code: 'clock/not-set' })
+  })
+
   it('is not there to be asked for once the VM does not run', async () => {
     watch.start()
     running = []
