@@ -1,3 +1,4 @@
+import { lookup } from './base/lookup.ts'
 /** What is off by more than `ms` breaks this too. One table for the screens, the command line and the manual. */
 export const CLOCK_LIMITS = [
   { ms: 100, breaks: 'the order of log lines and events across machines' },
@@ -138,7 +139,7 @@ const BLAME: Record<string, string> = {
 
 /** `41.2 s behind this computer: this host is wrong`; empty = they agree, or were not compared. */
 export function apartWords(clock: HostClockFacts | undefined): string {
-  const blame = BLAME[clock?.wrong ?? '']
+  const blame = lookup(BLAME, clock?.wrong ?? '')
   return blame && clock?.appOffsetUs !== undefined ? `${offsetFrom(clock.appOffsetUs, 'this computer')}: ${blame}` : ''
 }
 
@@ -164,7 +165,7 @@ const CAUSES: Record<string, string> = {
 export function actWords(act: ClockActFacts | undefined): string {
   if (!act) return ''
   const { offsetBeforeUs: before, offsetAfterUs: after } = act
-  const cause = CAUSES[act.cause] ?? act.cause
+  const cause = lookup(CAUSES, act.cause) ?? act.cause
   const was = before === undefined ? '' : `, was ${offsetWords(before)}`
   const now = after === undefined ? '' : `, then ${offsetWords(after)}`
   const why = act.detail ? `: ${act.detail}` : ''
@@ -184,7 +185,7 @@ const POLICIES: Record<string, string> = {
 }
 
 /** What a policy means, one sentence; empty for a word this build does not know. */
-export const policyWords = (policy: string): string => POLICIES[policy] ?? ''
+export const policyWords = (policy: string): string => lookup(POLICIES, policy) ?? ''
 
 /** Said with every change of a policy. */
 export const POLICY_NOT_REACHED =

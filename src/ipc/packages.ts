@@ -1,3 +1,4 @@
+import { lookup } from './base/lookup.ts'
 /** What a host can lack that a package brings. */
 export const PACKAGED_PARTS = ['qemu', 'qemu-img', 'vfkit', 'nft', 'dnsmasq', 'ip', 'sftp-server', 'chrony'] as const
 export type PackagedPart = (typeof PACKAGED_PARTS)[number]
@@ -80,7 +81,7 @@ export const PACKAGE_MANAGERS = Object.keys(MANAGERS)
  * x86_64 or aarch64. `prefix` stands before each program, as "sudo ".
  */
 export function installCommand(manager: string, parts: readonly PackagedPart[], machine: string, prefix = ''): string {
-  const known = MANAGERS[manager]
+  const known = lookup(MANAGERS, manager)
   if (!known) return ''
   const named = parts.map((part) => known.packages[part] ?? '')
   const names = named.map((name) =>

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { lookup } from '../../ipc/base/lookup.ts'
 import {
   actWords,
   apartWords,
@@ -26,7 +27,7 @@ export function hostClockLine({ clock }: Host): string {
 /** How it is kept, and how far it is from this computer where that is worth a word. */
 export function hostSync(clock: HostClock): string {
   const since = clock.state && clock.since ? ` since ${moment(clock.since)}` : ''
-  return [`${SYNC[clock.state] ?? ''}${since}`, apartWords(clock)].filter(Boolean).join(', ')
+  return [`${lookup(SYNC, clock.state) ?? ''}${since}`, apartWords(clock)].filter(Boolean).join(', ')
 }
 
 export const offsetCell = (us: bigint | undefined): string => (us === undefined ? '' : offsetWords(us))

@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { printable } from '../../../ipc/fault-text.ts'
 import type { QmpEvent } from './qmp-client.ts'
 
@@ -22,7 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export function endingOf({ event, data }: QmpEvent): Ending | undefined {
   if (event !== 'SHUTDOWN' && event !== 'GUEST_PANICKED') return undefined
   const reason = event === 'SHUTDOWN' ? String(data['reason'] ?? '') : 'guest-panic'
-  return { reason, words: WORDS[reason] ?? printable(reason) }
+  return { reason, words: lookup(WORDS, reason) ?? printable(reason) }
 }
 
 /** The guest meant it: an operating system shut down in order. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { Fault } from '../../../ipc/faults.ts'
 
 const manifestSchema = z.object({
@@ -33,7 +34,7 @@ export interface Artefacts {
 const BUNDLE = 'agent.cjs'
 const ARCH: Record<string, string> = { x86_64: 'x64', aarch64: 'arm64' }
 const nameOf = (kind: Artefact['kind'], machine: string) =>
-  kind === 'bundle' ? BUNDLE : `eitri-agent-linux-${ARCH[machine] ?? machine}`
+  kind === 'bundle' ? BUNDLE : `eitri-agent-linux-${lookup(ARCH, machine) ?? machine}`
 
 /** The built agents. Raises app/part-missing; `get` too. */
 export async function readArtefacts(dir: string): Promise<Artefacts> {

@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { type ClockHeadline, clockHeadline } from '../../../ipc/clock-headline.ts'
 import {
   actWords,
@@ -118,7 +119,7 @@ export function whyNotSettable(vm: Vm): string | undefined {
   if (vm.unowned) return 'It is not in this fleet.'
   if (vm.hostUnknown) return `${vm.hostName} is not answering.`
   if (!hasClock(vm)) return 'It does not run: it has no clock to set.'
-  const keeper = LEFT_ALONE[vm.clockPolicy]
+  const keeper = lookup(LEFT_ALONE, vm.clockPolicy)
   return keeper ? `Its policy leaves its clock to ${keeper}.` : undefined
 }
 

@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Network, NetworkAddress, NetworkFinding } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { formatAgo, formatMoment } from '../../lib/format.ts'
@@ -25,7 +26,7 @@ const KINDS: Record<string, string> = {
   system: "macOS's own",
   operator: 'bridge of this host',
 }
-export const kindWords = ({ kind }: Network): string => KINDS[kind] ?? 'not told'
+export const kindWords = ({ kind }: Network): string => lookup(KINDS, kind) ?? 'not told'
 
 const SOURCES: Record<string, string> = {
   reservation: 'reserved for it',
@@ -61,7 +62,7 @@ export function addressRows({ addresses }: Network, nowMs: number): AddressRow[]
 function sourceWords({ source, seenAt }: NetworkAddress, nowMs: number): string {
   const at = msOf(seenAt)
   const seen = at === undefined ? '' : `seen ${formatAgo(new Date(at), new Date(nowMs))}`
-  return [SOURCES[source] ?? '', seen].filter(Boolean).join(', ')
+  return [lookup(SOURCES, source) ?? '', seen].filter(Boolean).join(', ')
 }
 
 /** What keeps guests of a host from their network now, worst first; what is mended comes last. */

@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { printable } from '../../../ipc/fault-text.ts'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { problemsOf } from '../../../ipc/rules.ts'
@@ -14,7 +15,7 @@ const WORDS: Record<string, StateView> = {
 
 /** What a host said last is no state while it does not answer. */
 export function portState(port: Port): StateView {
-  const said = port.state === undefined ? undefined : WORDS[port.state]
+  const said = port.state === undefined ? undefined : lookup(WORDS, port.state)
   const reason = printable(port.reason)
   if (!said) return { word: 'Unknown', tone: 'unknown', detail: `${port.hostName} has not said` }
   if (port.hostUnknown)

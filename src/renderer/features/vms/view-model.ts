@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { guestClockState } from '../../../ipc/clock-words.ts'
 import { type FaultText, faultText, printable } from '../../../ipc/fault-text.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
@@ -33,7 +34,7 @@ const RETRIED: Partial<Record<string, Pick<StateView, 'word' | 'tone'>>> = {
 }
 
 function failed(vm: Vm): StateView {
-  return { ...(RETRIED[vm.reason] ?? { word: 'Needs a decision', tone: 'bad' }), ...detailOf(vm) }
+  return { ...(lookup(RETRIED, vm.reason) ?? { word: 'Needs a decision', tone: 'bad' }), ...detailOf(vm) }
 }
 
 function settled(vm: Vm, power: string): StateView {
