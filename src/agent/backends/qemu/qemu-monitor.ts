@@ -40,6 +40,8 @@ export class QemuMonitor {
   /** QEMU's run state; '' = not known. */
   #state = ''
   #ioError = ''
+  /** Events so far. */
+  #told = 0
   /** Since when something was asked and nothing heard, monotonic ms. */
   #silentSince: number | undefined
   #closed = false
@@ -154,8 +156,10 @@ export class QemuMonitor {
 
   async #readState(client: QmpClient): Promise<void> {
     this.#asked()
+    const told = this.#told
     const { status } = (await client.execute('query-status')) as { status?: unknown }
-    if (typeof status === 'string') this.#turns(status)
+    // What QEMU told meanwhile was heard before this answer is looked at, and may be newer than it.
+    if (typeof status === 'string' && told === this.#told) this.#turns(status)
   }
 
   async #readAcceleration(client: QmpClient): Promise<void> {
@@ -175,6 +179,7 @@ export class QemuMonitor {
     // The first end told is the cause; a quit that follows a power-off is not.
     this.ending ??= endingOf(event)
     const { data } = event
+    this.#told++
     switch (event.event) {
       case 'GUEST_PANICKED':
         this.#state = 'guest-panicked'
