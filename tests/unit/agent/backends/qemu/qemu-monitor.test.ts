@@ -68,6 +68,26 @@ describe('what a QEMU tells of its guest', () => {
   const complaint = () => monitor.complaint(clock.mono)
 
   describe('that it goes on after standing still', () => {
+    it('is not undone by an answer that was overtaken', async () => {
+      const overtaken: QmpStep = async (line) => {
+        line.send({ event: 'STOP' })
+        const { id } = (await line.next())!
+        // In one piece, as they come from a guest that is let go on at once.
+        line.socket.write(
+          [
+            { return: { status: 'paused' }, id },
+            { event: 'RESUME', data: {}, timestamp: { seconds: 0, microseconds: 0 } },
+          ]
+            .map((message) => `${JSON.stringify(message)}\r\n`)
+            .join(''),
+        )
+      }
+      await facing([begins, overtaken, polite])
+      await monitor.look(noRoom)
+      await monitor.look(noRoom)
+      expect(resumes).toBe(1)
+    })
+
     it('once for each time, whoever let it', async () => {
       await facing([begins, tells('STOP'), tells('RESUME'), tells('STOP'), tells('RESUME'), polite])
       await settled()
