@@ -1,10 +1,10 @@
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
-import { fromConnectError } from '../../../ipc/fault-wire.ts'
-import { Fault } from '../../../ipc/faults.ts'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { asFault, Fault } from '../../../ipc/faults.ts'
 import type { GuestClock } from '../../../ipc/gen/eitri/agent/v1/clock_pb.js'
 import type { ClockService } from '../../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { check } from '../../../ipc/rules.ts'
 import { guestClockView } from '../clock/clock-view.ts'
+import { askAgent } from '../hosts/ask-agent.ts'
 import type { AuditEvent } from '../store/audit-store.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmRow } from '../store/vm-row.ts'
@@ -40,18 +40,14 @@ export function clockApi(deps: ClockApiDeps): ServiceImpl<typeof ClockService> {
 /** Raises host/no-answer, agent/version-skew, clock/not-running, clock/not-set, clock/left-alone. */
 async function setClock(deps: ClockApiDeps, vm: VmRow, signal: AbortSignal): Promise<GuestClock> {
   const { hosts, registry, audit } = deps
-  const { name: host } = hosts.get(vm.hostId)
-  const session = registry.active(vm.hostId)
-  if (!session) throw new Fault('host/no-answer', 'transient', { host })
-  const power = registry.live(vm.hostId).vms?.get(vm.id)?.power
-  if (power !== undefined && power !== 'running')
-    throw new Fault('clock/not-running', 'permanent', { vm: vm.name, host })
-  const { client } = session.connection
-  const answer = await client
-    .setGuestClock({ sessionId: session.sessionId, vmId: vm.id }, { signal, timeoutMs: SET_TIMEOUT_MS })
-    .catch((error: unknown) => {
-      throw faultOf(error, vm, host)
-    })
+  const { id, name: host } = hosts.get(vm.hostId)
+  const answer = await askAgent(registry, { id, name: host }, ({ connection, sessionId }) => {
+    const power = registry.live(id).vms?.get(vm.id)?.power
+    if (power !== undefined && power !== 'running') throw new Fault('clock/not-running', 'permanent', { vm: vm.name })
+    return connection.client.setGuestClock({ sessionId, vmId: vm.id }, { signal, timeoutMs: SET_TIMEOUT_MS })
+  }).catch((error: unknown) => {
+    throw aboutVm(asFault(error), vm)
+  })
   const act = answer.clock?.lastAct
   const done = act?.result === 'done'
   audit.add({
@@ -69,15 +65,8 @@ async function setClock(deps: ClockApiDeps, vm: VmRow, signal: AbortSignal): Pro
   throw new Fault('clock/not-set', 'transient', params)
 }
 
-function faultOf(error: unknown, vm: VmRow, host: string): Fault {
-  if (error instanceof ConnectError && error.code === Code.Unimplemented)
-    return new Fault('agent/version-skew', 'permanent', { host })
-  const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
-  if (code === 'app/timeout')
-    return new Fault('clock/not-set', 'transient', {
-      vm: vm.name,
-      host,
-      detail: `no word within ${SET_TIMEOUT_MS / 1000} s`,
-    })
-  return new Fault(code, disposition, { ...params, vm: vm.name, host })
+function aboutVm({ code, disposition, params }: Fault, { name: vm }: VmRow): Fault {
+  if (code !== 'app/timeout') return new Fault(code, disposition, { ...params, vm })
+  const detail = `no word within ${SET_TIMEOUT_MS / 1000} s`
+  return new Fault('clock/not-set', 'transient', { vm, host: params['host'] ?? '', detail })
 }

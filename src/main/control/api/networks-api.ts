@@ -1,10 +1,9 @@
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
-import { fromConnectError } from '../../../ipc/fault-wire.ts'
-import { Fault } from '../../../ipc/faults.ts'
+import type { ServiceImpl } from '@connectrpc/connect'
 import type * as agent from '../../../ipc/gen/eitri/agent/v1/network_pb.js'
 import type { NetworkService } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { check } from '../../../ipc/rules.ts'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
+import { askAgent } from '../hosts/ask-agent.ts'
 import type { AuditEvent } from '../store/audit-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
@@ -58,15 +57,7 @@ type Asked = (
 ) => Promise<{ findings: agent.NetworkFinding[] }>
 
 /** Raises host/no-answer, agent/version-skew, network/*. */
-async function ask({ registry }: NetworksApiDeps, { id, name: host }: HostRow, signal: AbortSignal, asked: Asked) {
-  const session = registry.active(id)
-  if (!session) throw new Fault('host/no-answer', 'transient', { host })
-  try {
-    return findingViews((await asked(session, { signal, timeoutMs: ASK_TIMEOUT_MS })).findings)
-  } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.Unimplemented)
-      throw new Fault('agent/version-skew', 'permanent', { host })
-    const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
-    throw new Fault(code, disposition, { ...params, host })
-  }
-}
+const ask = async ({ registry }: NetworksApiDeps, host: HostRow, signal: AbortSignal, asked: Asked) =>
+  findingViews(
+    (await askAgent(registry, host, (session) => asked(session, { signal, timeoutMs: ASK_TIMEOUT_MS }))).findings,
+  )

@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf'
-import { Code, ConnectError } from '@connectrpc/connect'
-import { faultToMessage, fromConnectError } from '../../../ipc/fault-wire.ts'
-import { Fault } from '../../../ipc/faults.ts'
+import { faultToMessage } from '../../../ipc/fault-wire.ts'
+import { asFault } from '../../../ipc/faults.ts'
 import type { CollectedImage, CollectImagesResponse, KeptImage } from '../../../ipc/gen/eitri/agent/v1/image_pb.js'
 import { type CacheItem, CacheItemSchema, HostCollectionSchema } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { ActiveSession } from './agent-connection.ts'
+import { askAgent } from './ask-agent.ts'
 
 /** Reading every record of a large host and removing large files takes seconds, not minutes. */
 const COLLECT_TIMEOUT_MS = 25_000
@@ -23,24 +23,14 @@ export async function collectOn(
   signal: AbortSignal,
 ) {
   const said = { hostId: host.id, hostName: host.name }
-  const session = deps.sessions.active(host.id)
   try {
-    if (!session) throw new Fault('host/no-answer', 'transient', { host: host.name })
-    const { client } = session.connection
-    const request = { sessionId: session.sessionId, dryRun, all }
-    const answer = await client.collectImages(request, { signal, timeoutMs: COLLECT_TIMEOUT_MS })
+    const answer = await askAgent(deps.sessions, host, ({ connection, sessionId }) =>
+      connection.client.collectImages({ sessionId, dryRun, all }, { signal, timeoutMs: COLLECT_TIMEOUT_MS }),
+    )
     return create(HostCollectionSchema, { ...said, ...collectionOf(answer, deps) })
   } catch (error) {
-    const fault = faultOf(error, host.name)
-    return create(HostCollectionSchema, { ...said, fault: faultToMessage(fault) })
+    return create(HostCollectionSchema, { ...said, fault: faultToMessage(asFault(error)) })
   }
-}
-
-function faultOf(error: unknown, host: string): Fault {
-  if (error instanceof ConnectError && error.code === Code.Unimplemented)
-    return new Fault('agent/version-skew', 'permanent', { host })
-  const { code, disposition, params } = fromConnectError(error, 'host/no-answer')
-  return new Fault(code, disposition, { ...params, host })
 }
 
 function collectionOf({ removed, kept, freeBytes, lowBytes, unknown }: CollectImagesResponse, deps: CollectionDeps) {
