@@ -226,9 +226,10 @@ export class FleetFeed {
 
   #takeDelta(): FleetDelta | undefined {
     const delta = create(FleetDeltaSchema)
-    for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live]))
+    for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live])) {
       this.#hosts.put(id, this.#view.findHost(id), delta.hosts, delta.removedHostIds)
-    for (const id of new Set([...this.#dirty.hosts, ...this.#dirty.live])) this.#takePortsOf(id, delta)
+      this.#takePortsOf(id, delta)
+    }
     const live = [...this.#dirty.live].flatMap((hostId) => this.#takeVmsOf(hostId, delta))
     for (const id of this.#dirty.vms) this.#vms.put(id, this.#view.findVm(id), delta.vms, delta.removedVmIds)
     for (const part of [this.#metrics, this.#clocks]) {
