@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { Fault } from '../../ipc/faults.ts'
+import { Fault, findFault } from '../../ipc/faults.ts'
 import type { Run, RunResult } from '../os/exec.ts'
-import { isAbsent } from '../os/files.ts'
+import { ask, dispositionOf, lastWords } from './command.ts'
 
-const NFT_MS = 10_000
 const TABLE = 'bridge eitri'
 
 /** How long the kernel remembers an answer of a DHCP server, s. */
@@ -145,25 +144,23 @@ export class BridgeGuard {
 
   /** Whole or as it was. Raises `vm/network-failed`. */
   async program(nics: readonly LanNic[]): Promise<void> {
-    const done = await installed(this.#run('guard.program', 'nft', [guardRules(nics)], { timeoutMs: NFT_MS }))
+    const done = await named(ask(this.#run, 'guard.program', ['nft', guardRules(nics)]))
     if (done.code !== 0) throw failed(done)
   }
 
   /** Undefined = there is no such table. Raises `vm/network-failed`. */
   async look(nics: readonly LanNic[]): Promise<GuardLook | undefined> {
-    const argv = ['-j', 'list', 'table', ...TABLE.split(' ')]
-    const shown = await installed(this.#run('guard.look', 'nft', argv, { timeoutMs: NFT_MS }))
+    const shown = await named(ask(this.#run, 'guard.look', ['nft', '-j', 'list', 'table', ...TABLE.split(' ')]))
     if (isMissing(shown)) return undefined
     if (shown.code !== 0) throw failed(shown)
     return readGuard(shown.stdout, nics)
   }
 
-  /** Touches nothing where nothing of ours is. Raises `vm/network-failed`. */
+  /** Touches nothing where nothing of ours is: without nft there is no table that an agent made. Raises `vm/network-failed`. */
   async remove(): Promise<void> {
-    const argv = ['delete', 'table', ...TABLE.split(' ')]
-    const done = await this.#run('guard.remove', 'nft', argv, { timeoutMs: NFT_MS }).catch((error) => {
-      // Without nft there is no table that an agent made.
-      if (!isAbsent(error)) throw error
+    const argv = ['nft', 'delete', 'table', ...TABLE.split(' ')] as const
+    const done = await ask(this.#run, 'guard.remove', argv).catch((error) => {
+      if (!isWithoutNft(error)) throw error
     })
     if (done && done.code !== 0 && !isMissing(done)) throw failed(done)
   }
@@ -171,19 +168,17 @@ export class BridgeGuard {
 
 const isMissing = ({ code, stderr }: RunResult): boolean => code !== 0 && stderr.includes('No such file or directory')
 
-async function installed(result: Promise<RunResult>): Promise<RunResult> {
+const isWithoutNft = (error: unknown): boolean => findFault(error)?.code === 'vmm/missing'
+
+async function named(result: Promise<RunResult>): Promise<RunResult> {
   try {
     return await result
   } catch (error) {
-    if (!isAbsent(error)) throw error
+    if (!isWithoutNft(error)) throw error
     throw new Fault('vm/network-failed', 'permanent', { detail: 'nft is not installed (nftables)' }, { cause: error })
   }
 }
 
-function failed({ code, stderr, timedOut }: RunResult): Fault {
-  const disposition = /not permitted|denied/.test(stderr) ? 'permanent' : 'transient'
-  const said = stderr.trim().split('\n')[0]!.slice(0, 300)
-  return new Fault('vm/network-failed', disposition, {
-    detail: `nft ${timedOut ? 'did not end' : said || `ended with ${code}`}`,
-  })
-}
+/** The first line says what, those after it repeat the rule. */
+const failed = (result: RunResult): Fault =>
+  new Fault('vm/network-failed', dispositionOf(result), { detail: `nft ${lastWords(result).split('\n')[0]}` })

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { Fault } from '../../ipc/faults.ts'
 import type { Run } from '../os/exec.ts'
-import { ask, must } from './command.ts'
+import { ask, isNoDevice, lastWords, must } from './command.ts'
 import { macOf } from './mac.ts'
+import { joinArgv } from './tap.ts'
 
 const Links = z.array(
   z.looseObject({
@@ -32,7 +33,7 @@ export class GuestBridge {
 
   /** There, up and with its one address, whatever was there before. True = it was made now, and has no ports. */
   async ensure(): Promise<boolean> {
-    const change = (...args: string[]) => must(this.#run, 'network.bridge', 'ip', ...args)
+    const change = (...args: string[]) => must(this.#run, 'network.bridge', ['ip', ...args])
     const found = await this.#look()
     if (found && found.linkinfo?.info_kind !== 'bridge')
       throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${this.name} of this host is no bridge` })
@@ -49,17 +50,17 @@ export class GuestBridge {
 
   /** Of these taps, those that are there and no port of any bridge become ports. */
   async join(taps: ReadonlySet<string>): Promise<void> {
-    const shown = await must(this.#run, 'network.ask-taps', 'ip', '-json', 'link', 'show', 'type', 'tun')
+    const shown = await must(this.#run, 'network.ask-taps', ['ip', '-json', 'link', 'show', 'type', 'tun'])
     const loose = Taps.parse(JSON.parse(shown.stdout || '[]')).filter(({ master }) => master === undefined)
     for (const { ifname } of loose.filter((one) => taps.has(one.ifname)))
-      await ask(this.#run, 'network.join', 'ip', 'link', 'set', 'dev', ifname, 'master', this.name)
+      await ask(this.#run, 'network.join', ['ip', ...joinArgv(ifname, this.name)])
   }
 
   async #look(): Promise<z.infer<typeof Links>[number] | undefined> {
-    const { code, stdout, stderr } = await ask(this.#run, 'network.ask-bridge', 'ip', ...showArgv(this.name))
-    if (code !== 0 && /does not exist|Cannot find device/.test(stderr)) return undefined
-    if (code !== 0) throw new Fault('vmm/failed', 'transient', { detail: `ip addr show: ${stderr.trim()}` })
-    return Links.parse(JSON.parse(stdout))[0]
+    const shown = await ask(this.#run, 'network.ask-bridge', ['ip', ...showArgv(this.name)])
+    if (isNoDevice(shown)) return undefined
+    if (shown.code !== 0) throw new Fault('vmm/failed', 'transient', { detail: `ip addr show: ${lastWords(shown)}` })
+    return Links.parse(JSON.parse(shown.stdout))[0]
   }
 }
 

@@ -25,13 +25,13 @@ export class NftTable {
     this.#loaded = ''
     this.#wanted = ruleset
     await writeDurable('network.rules', this.#file, ruleset)
-    await must(this.#run, 'network.load', 'nft', '-f', this.#file)
+    await must(this.#run, 'network.load', ['nft', '-f', this.#file])
     this.#loaded = await this.#shown()
     return true
   }
 
   async #shown(): Promise<string> {
-    const { code, stdout } = await ask(this.#run, 'network.ask-rules', 'nft', '-s', 'list', 'table', ...this.#name)
+    const { code, stdout } = await ask(this.#run, 'network.ask-rules', ['nft', '-s', 'list', 'table', ...this.#name])
     return code === 0 ? stdout : ''
   }
 }

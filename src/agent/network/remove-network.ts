@@ -36,9 +36,9 @@ export async function removeNetwork(deps: RemoveNetworkDeps, stateDir: string): 
   const removed: string[] = []
   if (await endDnsmasq(deps)) removed.push('dnsmasq of the guests')
   for (const table of [NAT_TABLE, GUARD_TABLE]) {
-    const listed = await ask(run, 'network.ask-table', 'nft', 'list', 'table', ...table)
+    const listed = await ask(run, 'network.ask-table', ['nft', 'list', 'table', ...table])
     if (listed.code !== 0) continue
-    await must(run, 'network.unload', 'nft', 'delete', 'table', ...table)
+    await must(run, 'network.unload', ['nft', 'delete', 'table', ...table])
     removed.push(`nft table ${table.join(' ')}`)
   }
   removed.push(...(await removeBridge(run)))
@@ -52,11 +52,11 @@ export async function removeNetwork(deps: RemoveNetworkDeps, stateDir: string): 
 
 /** With the taps of guests on it; ports of anybody else stay as interfaces. */
 async function removeBridge(run: Run): Promise<string[]> {
-  const shown = await ask(run, 'network.ask-ports', 'ip', '-json', 'link', 'show', 'master', GUEST_BRIDGE)
+  const shown = await ask(run, 'network.ask-ports', ['ip', '-json', 'link', 'show', 'master', GUEST_BRIDGE])
   if (shown.code !== 0) return []
   const taps = Ports.parse(JSON.parse(shown.stdout || '[]')).filter(({ ifname }) => isTapName(ifname))
-  for (const { ifname } of taps) await must(run, 'network.drop-tap', 'ip', 'link', 'delete', 'dev', ifname)
-  await must(run, 'network.drop-bridge', 'ip', 'link', 'delete', 'dev', GUEST_BRIDGE)
+  for (const { ifname } of taps) await must(run, 'network.drop-tap', ['ip', 'link', 'delete', 'dev', ifname])
+  await must(run, 'network.drop-bridge', ['ip', 'link', 'delete', 'dev', GUEST_BRIDGE])
   return [`bridge ${GUEST_BRIDGE}`]
 }
 

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../ipc/faults.ts'
 import type { Run, RunResult } from '../os/exec.ts'
-import { isAbsent } from '../os/files.ts'
+import { ask, dispositionOf, isNoDevice, lastWords } from './command.ts'
 
 /** An interface name holds 15 characters. */
 const NAME_LENGTH = 15
-const IP_MS = 10_000
 
 /**
  * The host's end of a guest's NIC, a function of the VM id alone: `nic` 0 is on the fleet's own network, those after it
@@ -47,27 +46,22 @@ export class IpTaps implements Taps {
 
   async ensure(name: string, signal: AbortSignal, bridge = ''): Promise<void> {
     const found = await this.#look(name, signal)
-    if (found === undefined)
-      check('ip tuntap add', await installed(this.#run('tap.make', 'ip', addArgv(name), { signal, timeoutMs: IP_MS })))
+    if (found === undefined) check('ip tuntap add', await ask(this.#run, 'tap.make', ['ip', ...addArgv(name)], signal))
     else if (found.linkinfo?.info_data?.type !== 'tap')
       throw new Fault('vmm/failed', 'permanent', { detail: `the interface ${name} of this host is no tap` })
     if (bridge !== '' && found?.master !== bridge)
-      check(
-        'ip link set',
-        await installed(this.#run('tap.join', 'ip', joinArgv(name, bridge), { signal, timeoutMs: IP_MS })),
-      )
+      check('ip link set', await ask(this.#run, 'tap.join', ['ip', ...joinArgv(name, bridge)], signal))
     if (!found?.flags.includes('UP'))
-      check('ip link set', await installed(this.#run('tap.up', 'ip', upArgv(name), { signal, timeoutMs: IP_MS })))
+      check('ip link set', await ask(this.#run, 'tap.up', ['ip', ...upArgv(name)], signal))
   }
 
   async remove(name: string): Promise<void> {
-    const result = await installed(this.#run('tap.remove', 'ip', ['link', 'delete', 'dev', name], { timeoutMs: IP_MS }))
+    const result = await ask(this.#run, 'tap.remove', ['ip', 'link', 'delete', 'dev', name])
     if (result.code !== 0 && !isNoDevice(result)) check('ip link delete', result)
   }
 
   async #look(name: string, signal: AbortSignal): Promise<z.infer<typeof Links>[number] | undefined> {
-    const argv = ['-json', '-details', 'link', 'show', 'dev', name]
-    const result = await installed(this.#run('tap.ask', 'ip', argv, { signal, timeoutMs: IP_MS }))
+    const result = await ask(this.#run, 'tap.ask', ['ip', '-json', '-details', 'link', 'show', 'dev', name], signal)
     if (isNoDevice(result)) return undefined
     check('ip link show', result)
     return Links.parse(JSON.parse(result.stdout))[0]
@@ -78,22 +72,7 @@ export const addArgv = (name: string): string[] => ['tuntap', 'add', 'dev', name
 export const joinArgv = (name: string, bridge: string): string[] => ['link', 'set', 'dev', name, 'master', bridge]
 export const upArgv = (name: string): string[] => ['link', 'set', 'dev', name, 'up']
 
-const isNoDevice = ({ code, stderr }: RunResult): boolean =>
-  code !== 0 && /does not exist|Cannot find device/.test(stderr)
-
-async function installed(result: Promise<RunResult>): Promise<RunResult> {
-  try {
-    return await result
-  } catch (error) {
-    if (isAbsent(error))
-      throw new Fault('vmm/missing', 'permanent', { detail: 'ip is not installed' }, { cause: error })
-    throw error
-  }
-}
-
-function check(asked: string, { code, stderr, timedOut }: RunResult): void {
-  if (code === 0) return
-  const disposition = /not permitted|denied/.test(stderr) ? 'permanent' : 'transient'
-  const problem = timedOut ? 'did not end' : stderr.trim().slice(0, 300) || `ended with ${code}`
-  throw new Fault('vmm/failed', disposition, { detail: `${asked}: ${problem}` })
+function check(asked: string, result: RunResult): void {
+  if (result.code === 0) return
+  throw new Fault('vmm/failed', dispositionOf(result), { detail: `${asked}: ${lastWords(result)}` })
 }
