@@ -91,16 +91,18 @@ describe('building an image', () => {
 describe('image files', () => {
   it('at the start, programs that still write for a killed build do not stand in the way', async () => {
     const busy = join(files.workDir, 'busy')
+    // A shell ends over a file that its own ":" cannot open, and not over one that "true" cannot.
     const writes =
-      'i=0; while :; do mkdir -p "$0/$((i%50))"; : >"$0/$((i%50))/$i"; i=$((i+1)); [ $i = 500 ] && echo on; done'
+      'i=0; while :; do mkdir -p "$0/$((i%50))"; true >"$0/$((i%50))/$i"; i=$((i+1)); [ $i = 500 ] && echo on; done'
     const writer = spawn('/bin/sh', ['-c', writes, busy], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const closed = once(writer, 'close')
     try {
       await once(writer.stdout, 'data')
       await files.prepare(new Set())
       expect(existsSync(files.workDir)).toBe(true)
     } finally {
       writer.kill('SIGKILL')
-      await once(writer, 'close')
+      await closed
     }
     await files.prepare(new Set())
     expect(readdirSync(dir)).toEqual(['work'])
