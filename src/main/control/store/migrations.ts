@@ -181,5 +181,131 @@ CREATE TRIGGER exposures_removed AFTER DELETE ON exposures
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = OLD.host_id; END;
 `
 
+/** Tenants partition names, CAs, quotas and audit. Absent quota = none; grace of a deleted VM in seconds, absent = the default. */
+const TENANTS = `
+ALTER TABLE tenants ADD COLUMN max_vms INTEGER CHECK (max_vms >= 0);
+ALTER TABLE tenants ADD COLUMN max_vcpus INTEGER CHECK (max_vcpus >= 0);
+ALTER TABLE tenants ADD COLUMN max_mem_mb INTEGER CHECK (max_mem_mb >= 0);
+ALTER TABLE tenants ADD COLUMN max_disk_gb INTEGER CHECK (max_disk_gb >= 0);
+ALTER TABLE tenants ADD COLUMN grace_s INTEGER CHECK (grace_s >= 0);
+ALTER TABLE tasks ADD COLUMN tenant TEXT NOT NULL DEFAULT 'default';
+`
+
+/** Who asked, through what, under which request, and what it changed. Rows are never edited; only retention removes them. */
+const AUDIT_WHO = `
+ALTER TABLE audit ADD COLUMN user TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN client TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN request_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN before TEXT;
+ALTER TABLE audit ADD COLUMN after TEXT;
+CREATE INDEX audit_tenant ON audit(tenant, id);
+CREATE TRIGGER audit_append_only BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+`
+
+/** SSH authorities hold public keys only; private keys are files or in the keychain. One public key belongs to one tenant. */
+const TRUST = `
+CREATE TABLE cas (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  kind TEXT NOT NULL CHECK (kind IN ('host', 'user')),
+  name TEXT NOT NULL,
+  public_key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  held TEXT NOT NULL CHECK (held IN ('keychain', 'file', 'elsewhere')),
+  state TEXT NOT NULL CHECK (state IN ('signing', 'trusted', 'retired')),
+  created_at TEXT NOT NULL,
+  retired_at TEXT
+) STRICT;
+CREATE UNIQUE INDEX cas_public_key ON cas(public_key);
+CREATE UNIQUE INDEX cas_name ON cas(tenant, kind, name);
+CREATE UNIQUE INDEX cas_signing ON cas(tenant, kind) WHERE state = 'signing';
+
+CREATE TABLE certificates (
+  serial TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  ca_id TEXT NOT NULL REFERENCES cas(id),
+  kind TEXT NOT NULL CHECK (kind IN ('host', 'user')),
+  key_id TEXT NOT NULL,
+  principals TEXT NOT NULL,
+  key_fingerprint TEXT NOT NULL,
+  vm_id TEXT NOT NULL DEFAULT '',
+  valid_after TEXT NOT NULL,
+  valid_before TEXT NOT NULL,
+  issued_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX certificates_vm ON certificates(vm_id) WHERE vm_id <> '';
+CREATE INDEX certificates_before ON certificates(tenant, valid_before);
+
+CREATE TABLE revoked_certificates (
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  serial TEXT NOT NULL,
+  ca_fingerprint TEXT NOT NULL DEFAULT '',
+  reason TEXT NOT NULL DEFAULT '',
+  revoked_at TEXT NOT NULL,
+  PRIMARY KEY (tenant, serial)
+) STRICT;
+CREATE TRIGGER revoked_inserted AFTER INSERT ON revoked_certificates
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE tenant = NEW.tenant; END;
+CREATE TRIGGER revoked_removed AFTER DELETE ON revoked_certificates
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE tenant = OLD.tenant; END;
+
+ALTER TABLE vms ADD COLUMN host_cert_required INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE vms ADD COLUMN host_certificate TEXT NOT NULL DEFAULT '';
+CREATE TRIGGER vms_certified AFTER UPDATE OF host_certificate ON vms WHEN OLD.host_certificate IS NOT NEW.host_certificate
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;
+`
+
+/** Hosts that joined by a blob are reached with this store's own key: their credential ends by date or by revocation. */
+const HOST_LIFE = `
+ALTER TABLE hosts ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE hosts ADD COLUMN credential TEXT NOT NULL DEFAULT 'login' CHECK (credential IN ('login', 'key', 'revoked'));
+ALTER TABLE hosts ADD COLUMN credential_ends_at TEXT;
+ALTER TABLE hosts ADD COLUMN draining TEXT NOT NULL DEFAULT '' CHECK (draining IN ('', 'stop', 'leave'));
+
+CREATE TABLE join_tokens (
+  hash TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  created_at TEXT NOT NULL,
+  expires_at TEXT NOT NULL,
+  used_at TEXT,
+  host_id TEXT NOT NULL DEFAULT ''
+) STRICT;
+`
+
+/** Protected VMs are not deleted; autostart has a delay and an order; a clone names its source until its host has made it. */
+const VM_EDITS = `
+ALTER TABLE vms ADD COLUMN protected INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE vms ADD COLUMN autostart_delay_s INTEGER NOT NULL DEFAULT 0 CHECK (autostart_delay_s BETWEEN 0 AND 3600);
+ALTER TABLE vms ADD COLUMN autostart_order INTEGER NOT NULL DEFAULT 0 CHECK (autostart_order BETWEEN 0 AND 10000);
+ALTER TABLE vms ADD COLUMN clone_of TEXT NOT NULL DEFAULT '';
+CREATE TRIGGER vms_protected BEFORE UPDATE OF deleted_at ON vms
+WHEN OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL AND OLD.protected = 1
+BEGIN SELECT RAISE(ABORT, 'vm is protected'); END;
+CREATE TRIGGER vms_start_order AFTER UPDATE OF autostart_delay_s, autostart_order, clone_of ON vms
+WHEN (OLD.autostart_delay_s, OLD.autostart_order, OLD.clone_of) IS NOT (NEW.autostart_delay_s, NEW.autostart_order, NEW.clone_of)
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;
+
+CREATE TABLE templates (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL REFERENCES tenants(name),
+  name TEXT NOT NULL,
+  spec TEXT NOT NULL,
+  cloud_init BLOB NOT NULL,
+  description TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX templates_name ON templates(tenant, name);
+`
+
 /** In order; one entry is never edited after a release, only followed by another. */
-export const MIGRATIONS: readonly string[] = [INITIAL, IMAGE_FORMAT, CLOCK_POLICY, EXPOSURES]
+export const MIGRATIONS: readonly string[] = [
+  INITIAL,
+  IMAGE_FORMAT,
+  CLOCK_POLICY,
+  EXPOSURES,
+  TENANTS,
+  AUDIT_WHO,
+  TRUST,
+  HOST_LIFE,
+  VM_EDITS,
+]

@@ -39,7 +39,7 @@ describe('VMs store', () => {
   it('takes the tenant from the host row, and names are free across tenants', () => {
     const { db, hosts, vms } = aStore()
     const [one, two] = [hosts.create(aHost()), hosts.create(aHost())]
-    db.run("INSERT INTO tenants VALUES ('other', '')")
+    db.run("INSERT INTO tenants (name, created_at) VALUES ('other', '')")
     db.run("UPDATE hosts SET tenant = 'other' WHERE id = $id", { id: two.id })
     vms.create(aVm(one.id, { name: 'web' }))
     expect(vms.create(aVm(two.id, { name: 'web' })).tenant).toBe('other')
