@@ -4,6 +4,7 @@ import { CLOUD_INIT_TEXT } from './fault-text-cloud-init.ts'
 import { IMAGE_TEXT } from './fault-text-images.ts'
 import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
+import { TENANT_TEXT } from './fault-text-tenants.ts'
 import type { FaultCode } from './faults.ts'
 
 export type { FaultText }
@@ -311,6 +312,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   ...IMAGE_TEXT,
   ...CLOUD_INIT_TEXT,
   ...PORT_TEXT,
+  ...TENANT_TEXT,
   ...NETWORK_TEXT,
   ...CLOCK_TEXT,
   'console/unavailable': (p) =>

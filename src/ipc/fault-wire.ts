@@ -7,6 +7,7 @@ const BY_CODE: Partial<Record<FaultCode, Code>> = {
   'host/not-found': Code.NotFound,
   'vm/not-found': Code.NotFound,
   'image/not-found': Code.NotFound,
+  'tenant/not-found': Code.NotFound,
   'task/not-found': Code.NotFound,
   'input/too-large': Code.ResourceExhausted,
   'host/name-taken': Code.AlreadyExists,

@@ -94,6 +94,7 @@ export const FAULT_CODES = [
   'cloud-init/invalid',
   'console/unavailable',
   'console/read-only',
+  'tenant/not-found',
   'task/not-found',
   'task/wrong-question',
   'task/interrupted',

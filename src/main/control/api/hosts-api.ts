@@ -64,7 +64,7 @@ export interface HostsApiDeps {
 }
 
 /** Hosts: what takes time becomes a task, and the answer does not wait for it. */
-export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
+export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostService>> {
   const { hosts, view, links } = deps
   const resolve = (request: { host: string }) => hosts.resolve(check('hostRef', request).host)
   return {

@@ -24,7 +24,7 @@ export interface ImagesApiDeps extends BuiltImageDeps {
 }
 
 /** The image catalogue. Removing an image that is kept here removes its file too. */
-export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
+export function imagesApi(deps: ImagesApiDeps): Partial<ServiceImpl<typeof ImageService>> {
   const { images, view } = deps
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
   return {

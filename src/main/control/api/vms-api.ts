@@ -41,7 +41,7 @@ export interface VmsApiDeps {
 }
 
 /** VMs: desired state only. Every answer comes from here; the host follows in its own time. */
-export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
+export function vmsApi(deps: VmsApiDeps): Partial<ServiceImpl<typeof VmService>> {
   const { vms, view } = deps
   const live = (ref: string, action: VmAction) => ({ vm: act(deps, ownedVm(deps, ref), action) })
   const deleted = (ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>

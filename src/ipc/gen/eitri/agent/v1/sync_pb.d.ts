@@ -10,6 +10,7 @@ import type { CachedImage, WantedImage } from "./image_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { NetworkFinding, NetworkStatus } from "./network_pb.js";
 import type { HostClock } from "./clock_pb.js";
+import type { UpgradeOutcome } from "./upgrade_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/sync.proto.
@@ -249,6 +250,21 @@ export declare type Hello = Message<"eitri.agent.v1.Hello"> & {
    * @generated from field: optional eitri.agent.v1.BackendCapabilities capabilities = 15;
    */
   capabilities?: BackendCapabilities | undefined;
+
+  /**
+   * Words for what this agent can do beyond the protocol version: "upgrade", "clone", "live-edit", "ssh-krl", "autostart-order".
+   * Empty = an older agent that has none of them: offer nothing new.
+   *
+   * @generated from field: repeated string features = 16;
+   */
+  features: string[];
+
+  /**
+   * The one-shot secret of the blob this host joined by; only until a control plane has taken it. Empty = it did not join.
+   *
+   * @generated from field: string join_token = 17;
+   */
+  joinToken: string;
 };
 
 /**
@@ -313,6 +329,14 @@ export declare type DesiredState = Message<"eitri.agent.v1.DesiredState"> & {
    * @generated from field: repeated eitri.agent.v1.Exposure exposures = 3;
    */
   exposures: Exposure[];
+
+  /**
+   * OpenSSH key revocation list of the tenant's revoked certificates, for the guests and for sshd of the host.
+   * Empty = nothing was ever revoked.
+   *
+   * @generated from field: bytes ssh_krl = 4;
+   */
+  sshKrl: Uint8Array;
 };
 
 /**
@@ -322,6 +346,8 @@ export declare type DesiredState = Message<"eitri.agent.v1.DesiredState"> & {
 export declare const DesiredStateSchema: GenMessage<DesiredState>;
 
 /**
+ * An agent offered in place of the running one.
+ *
  * @generated from message eitri.agent.v1.AgentUpgrade
  */
 export declare type AgentUpgrade = Message<"eitri.agent.v1.AgentUpgrade"> & {
@@ -331,6 +357,8 @@ export declare type AgentUpgrade = Message<"eitri.agent.v1.AgentUpgrade"> & {
   version: string;
 
   /**
+   * Hex SHA-256 of the staged file.
+   *
    * @generated from field: string sha256 = 2;
    */
   sha256: string;
@@ -597,6 +625,13 @@ export declare type Report = Message<"eitri.agent.v1.Report"> & {
    * @generated from field: optional eitri.agent.v1.HostClock clock = 19;
    */
   clock?: HostClock | undefined;
+
+  /**
+   * Absent = none was ever offered to this agent.
+   *
+   * @generated from field: optional eitri.agent.v1.UpgradeOutcome upgrade = 20;
+   */
+  upgrade?: UpgradeOutcome | undefined;
 };
 
 /**

@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { GuestState } from "./guest_pb.js";
 import type { GuestClock } from "./clock_pb.js";
+import type { GuestTrust } from "./trust_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/vm.proto.
@@ -183,6 +184,27 @@ export declare type VmSpec = Message<"eitri.agent.v1.VmSpec"> & {
    * @generated from field: string clock_policy = 24;
    */
   clockPolicy: string;
+
+  /**
+   * Seconds after the host booted before an autostarted VM starts. 0 = at once.
+   *
+   * @generated from field: uint32 autostart_delay_s = 25;
+   */
+  autostartDelayS: number;
+
+  /**
+   * VMs of a lower number are started before those of a higher one after a host reboot. 0 = no opinion, first.
+   *
+   * @generated from field: uint32 autostart_order = 26;
+   */
+  autostartOrder: number;
+
+  /**
+   * Id of a VM of this host, stopped, whose disk this VM's disk is made from, once, at create. Empty = from the image.
+   *
+   * @generated from field: string clone_of = 27;
+   */
+  cloneOf: string;
 };
 
 /**
@@ -331,6 +353,20 @@ export declare type VmRow = Message<"eitri.agent.v1.VmRow"> & {
    * @generated from field: optional eitri.agent.v1.GuestClock clock = 17;
    */
   clock?: GuestClock | undefined;
+
+  /**
+   * Fields of the spec ("vcpus", "mem_mb", "name") whose new value the running guest gets at its next start. Empty = none.
+   *
+   * @generated from field: repeated string needs_restart = 18;
+   */
+  needsRestart: string[];
+
+  /**
+   * Absent = not running, or nobody could say.
+   *
+   * @generated from field: optional eitri.agent.v1.GuestTrust trust = 19;
+   */
+  trust?: GuestTrust | undefined;
 };
 
 /**

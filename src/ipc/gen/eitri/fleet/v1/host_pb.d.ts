@@ -259,6 +259,72 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
    * @generated from field: optional eitri.fleet.v1.HostClock clock = 41;
    */
   clock?: HostClock | undefined;
+
+  /**
+   * @generated from field: map<string, string> labels = 42;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * "" (not draining), "stop" or "leave".
+   *
+   * @generated from field: string draining = 43;
+   */
+  draining: string;
+
+  /**
+   * How it is signed in to: "login" (the person's SSH), "key" (joined: this store's key) or "revoked".
+   *
+   * @generated from field: string credential = 44;
+   */
+  credential: string;
+
+  /**
+   * Absent = it does not end by date.
+   *
+   * @generated from field: google.protobuf.Timestamp credential_ends_at = 45;
+   */
+  credentialEndsAt?: Timestamp | undefined;
+
+  /**
+   * Present = offered and not yet answered by a Hello of that version.
+   *
+   * @generated from field: optional eitri.fleet.v1.PendingUpgrade pending_upgrade = 46;
+   */
+  pendingUpgrade?: PendingUpgrade | undefined;
+
+  /**
+   * How the last upgrade went, as the host says. Absent = none was offered to it.
+   *
+   * @generated from field: optional eitri.fleet.v1.UpgradeOutcome upgrade_outcome = 47;
+   */
+  upgradeOutcome?: UpgradeOutcome | undefined;
+
+  /**
+   * Version this app would put there. Empty = it has that one, or this app has none for it.
+   *
+   * @generated from field: string upgrade_available = 48;
+   */
+  upgradeAvailable: string;
+
+  /**
+   * @generated from field: string tenant = 49;
+   */
+  tenant: string;
+
+  /**
+   * "ssh2" or "openssh": which SSH client carries it. Empty = not connected, or local.
+   *
+   * @generated from field: string ssh_client = 50;
+   */
+  sshClient: string;
+
+  /**
+   * Why ssh2 could not, one sentence. Empty = it does.
+   *
+   * @generated from field: string ssh_client_detail = 51;
+   */
+  sshClientDetail: string;
 };
 
 /**
@@ -266,6 +332,60 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
  * Use `create(HostSchema)` to create a new message.
  */
 export declare const HostSchema: GenMessage<Host>;
+
+/**
+ * @generated from message eitri.fleet.v1.PendingUpgrade
+ */
+export declare type PendingUpgrade = Message<"eitri.fleet.v1.PendingUpgrade"> & {
+  /**
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * @generated from field: uint64 age_s = 2;
+   */
+  ageS: bigint;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PendingUpgrade.
+ * Use `create(PendingUpgradeSchema)` to create a new message.
+ */
+export declare const PendingUpgradeSchema: GenMessage<PendingUpgrade>;
+
+/**
+ * @generated from message eitri.fleet.v1.UpgradeOutcome
+ */
+export declare type UpgradeOutcome = Message<"eitri.fleet.v1.UpgradeOutcome"> & {
+  /**
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * "verifying", "restarting", "done", "refused" or "rolled_back".
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string detail = 3;
+   */
+  detail: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 4;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeOutcome.
+ * Use `create(UpgradeOutcomeSchema)` to create a new message.
+ */
+export declare const UpgradeOutcomeSchema: GenMessage<UpgradeOutcome>;
 
 /**
  * How a host differs from the older data of this store, by its last report. Counts are 0 until it reported.
@@ -635,6 +755,20 @@ export declare type SshWay = Message<"eitri.fleet.v1.SshWay"> & {
    * @generated from field: string passphrase = 11;
    */
   passphrase: string;
+
+  /**
+   * Hosts to go through, as `ssh -J` writes them: [user@]host[:port], comma separated. Empty = as ssh -G says.
+   *
+   * @generated from field: string jump = 12;
+   */
+  jump: string;
+
+  /**
+   * It joined by a blob of this store: reach it with this store's own key.
+   *
+   * @generated from field: bool joined = 13;
+   */
+  joined: boolean;
 };
 
 /**
@@ -863,6 +997,230 @@ export declare type TakeOverHostResponse = Message<"eitri.fleet.v1.TakeOverHostR
 export declare const TakeOverHostResponseSchema: GenMessage<TakeOverHostResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.UpdateHostRequest
+ */
+export declare type UpdateHostRequest = Message<"eitri.fleet.v1.UpdateHostRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * RFC 1123 label. Empty = the name it has.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Labels to set; those not named stay.
+   *
+   * @generated from field: map<string, string> labels = 3;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Keys of labels to take away.
+   *
+   * @generated from field: repeated string remove_labels = 4;
+   */
+  removeLabels: string[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateHostRequest.
+ * Use `create(UpdateHostRequestSchema)` to create a new message.
+ */
+export declare const UpdateHostRequestSchema: GenMessage<UpdateHostRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.UpdateHostResponse
+ */
+export declare type UpdateHostResponse = Message<"eitri.fleet.v1.UpdateHostResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Host host = 1;
+   */
+  host?: Host | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateHostResponse.
+ * Use `create(UpdateHostResponseSchema)` to create a new message.
+ */
+export declare const UpdateHostResponseSchema: GenMessage<UpdateHostResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.DrainHostRequest
+ */
+export declare type DrainHostRequest = Message<"eitri.fleet.v1.DrainHostRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * False = take VMs again.
+   *
+   * @generated from field: bool drain = 2;
+   */
+  drain: boolean;
+
+  /**
+   * Stop its VMs; they keep their disks. False = they run on.
+   *
+   * @generated from field: bool stop_vms = 3;
+   */
+  stopVms: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.DrainHostRequest.
+ * Use `create(DrainHostRequestSchema)` to create a new message.
+ */
+export declare const DrainHostRequestSchema: GenMessage<DrainHostRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.DrainHostResponse
+ */
+export declare type DrainHostResponse = Message<"eitri.fleet.v1.DrainHostResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Host host = 1;
+   */
+  host?: Host | undefined;
+
+  /**
+   * Names of VMs that are being stopped.
+   *
+   * @generated from field: repeated string stopping = 2;
+   */
+  stopping: string[];
+
+  /**
+   * Names of protected VMs and of those left running.
+   *
+   * @generated from field: repeated string left_running = 3;
+   */
+  leftRunning: string[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.DrainHostResponse.
+ * Use `create(DrainHostResponseSchema)` to create a new message.
+ */
+export declare const DrainHostResponseSchema: GenMessage<DrainHostResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.CreateJoinBlobRequest
+ */
+export declare type CreateJoinBlobRequest = Message<"eitri.fleet.v1.CreateJoinBlobRequest"> & {
+  /**
+   * Seconds until it ends, 60 to 86400. 0 = 900.
+   *
+   * @generated from field: uint32 expires_s = 1;
+   */
+  expiresS: number;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CreateJoinBlobRequest.
+ * Use `create(CreateJoinBlobRequestSchema)` to create a new message.
+ */
+export declare const CreateJoinBlobRequestSchema: GenMessage<CreateJoinBlobRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.CreateJoinBlobResponse
+ */
+export declare type CreateJoinBlobResponse = Message<"eitri.fleet.v1.CreateJoinBlobResponse"> & {
+  /**
+   * A secret. Shown once, kept by nobody.
+   *
+   * @generated from field: string blob = 1;
+   */
+  blob: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CreateJoinBlobResponse.
+ * Use `create(CreateJoinBlobResponseSchema)` to create a new message.
+ */
+export declare const CreateJoinBlobResponseSchema: GenMessage<CreateJoinBlobResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.RevokeHostRequest
+ */
+export declare type RevokeHostRequest = Message<"eitri.fleet.v1.RevokeHostRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.RevokeHostRequest.
+ * Use `create(RevokeHostRequestSchema)` to create a new message.
+ */
+export declare const RevokeHostRequestSchema: GenMessage<RevokeHostRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.RevokeHostResponse
+ */
+export declare type RevokeHostResponse = Message<"eitri.fleet.v1.RevokeHostResponse"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.RevokeHostResponse.
+ * Use `create(RevokeHostResponseSchema)` to create a new message.
+ */
+export declare const RevokeHostResponseSchema: GenMessage<RevokeHostResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.UpgradeHostRequest
+ */
+export declare type UpgradeHostRequest = Message<"eitri.fleet.v1.UpgradeHostRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeHostRequest.
+ * Use `create(UpgradeHostRequestSchema)` to create a new message.
+ */
+export declare const UpgradeHostRequestSchema: GenMessage<UpgradeHostRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.UpgradeHostResponse
+ */
+export declare type UpgradeHostResponse = Message<"eitri.fleet.v1.UpgradeHostResponse"> & {
+  /**
+   * Absent = it has this app's agent already.
+   *
+   * @generated from field: optional eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeHostResponse.
+ * Use `create(UpgradeHostResponseSchema)` to create a new message.
+ */
+export declare const UpgradeHostResponseSchema: GenMessage<UpgradeHostResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.HostService
  */
 export declare const HostService: GenService<{
@@ -940,6 +1298,56 @@ export declare const HostService: GenService<{
     methodKind: "unary";
     input: typeof TakeOverHostRequestSchema;
     output: typeof TakeOverHostResponseSchema;
+  },
+  /**
+   * Renames a host and edits its labels. Idempotent.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.UpdateHost
+   */
+  updateHost: {
+    methodKind: "unary";
+    input: typeof UpdateHostRequestSchema;
+    output: typeof UpdateHostResponseSchema;
+  },
+  /**
+   * No new VMs from now on; those it has are stopped or left. Idempotent; ends with drain = false.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.DrainHost
+   */
+  drainHost: {
+    methodKind: "unary";
+    input: typeof DrainHostRequestSchema;
+    output: typeof DrainHostResponseSchema;
+  },
+  /**
+   * A one-shot text for `eitri-agent join` on a host that this computer then reaches with its own key.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.CreateJoinBlob
+   */
+  createJoinBlob: {
+    methodKind: "unary";
+    input: typeof CreateJoinBlobRequestSchema;
+    output: typeof CreateJoinBlobResponseSchema;
+  },
+  /**
+   * Ends the credential of a joined host: its session ends at its next report, and it stays out until it joins again.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.RevokeHost
+   */
+  revokeHost: {
+    methodKind: "unary";
+    input: typeof RevokeHostRequestSchema;
+    output: typeof RevokeHostResponseSchema;
+  },
+  /**
+   * Puts this app's agent on the host and offers it; the host goes back by itself when the new one does not answer.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.UpgradeHost
+   */
+  upgradeHost: {
+    methodKind: "unary";
+    input: typeof UpgradeHostRequestSchema;
+    output: typeof UpgradeHostResponseSchema;
   },
 }>;
 

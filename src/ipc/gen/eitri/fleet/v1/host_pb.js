@@ -13,7 +13,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/fleet/v1/host.proto.
  */
 export const file_eitri_fleet_v1_host = /*@__PURE__*/
-  fileDesc("ChllaXRyaS9mbGVldC92MS9ob3N0LnByb3RvEg5laXRyaS5mbGVldC52MSLGCQoESG9zdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2FkZHJlc3MYBSABKAkSDAoEbGluaxgGIAEoCRIuCgpsaW5rX2ZhdWx0GAcgASgLMhUuZWl0cmkuZmxlZXQudjEuRmF1bHRIAIgBARIvCgtuZXh0X3RyeV9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdChBsYXN0X3NlZW5fYWdlX21zGAogASgESAGIAQESDQoFc3RhbGUYCyABKAgSFQoNYWdlbnRfdmVyc2lvbhgMIAEoCRIPCgdiYWNrZW5kGA0gASgJEhQKDGFjY2VsZXJhdGlvbhgOIAEoCRIbChNhY2NlbGVyYXRpb25fZGV0YWlsGA8gASgJEgoKAm9zGBAgASgJEgwKBGFyY2gYESABKAkSDAoEaW5pdBgSIAEoCRIRCgljcHVfbW9kZWwYEyABKAkSEwoLdm1tX3ZlcnNpb24YFCABKAkSDwoHbWlzc2luZxgVIAMoCRIzCghjYXBhY2l0eRgWIAEoCzIcLmVpdHJpLmZsZWV0LnYxLkhvc3RDYXBhY2l0eUgCiAEBEi8KCWFsbG9jYXRlZBgXIAEoCzIcLmVpdHJpLmZsZWV0LnYxLkhvc3RDYXBhY2l0eRIxCgdtZXRyaWNzGBggASgLMhsuZWl0cmkuZmxlZXQudjEuSG9zdE1ldHJpY3NIA4gBARIPCgdjYXJyaWVyGBkgASgJEhwKFGhvc3Rfa2V5X2ZpbmdlcnByaW50GBogASgJEg8KB3J1bnNfYXMYGyABKAkSEgoKc3RhcnRlZF9ieRgcIAEoCRINCgVlcG9jaBgdIAEoBBILCgN2bXMYHiABKA0SDwoHYm9vdF9pZBgfIAEoCRIVCg1ob3N0X25ldHdvcmtzGCAgAygJEi4KCmNyZWF0ZWRfYXQYISABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmd1ZXN0X2NpZHIYIiABKAkSFgoOdXBsaW5rX2FkZHJlc3MYIyABKAkSDwoHbm90aWNlcxgkIAMoCRIyCgpuZXdlcl9kYXRhGCUgASgLMhkuZWl0cmkuZmxlZXQudjEuTmV3ZXJEYXRhSASIAQESGwoOcmVwb3J0ZWRfZXBvY2gYJiABKARIBYgBARIpCghuZXR3b3JrcxgnIAMoCzIXLmVpdHJpLmZsZWV0LnYxLk5ldHdvcmsSOAoQbmV0d29ya19maW5kaW5ncxgoIAMoCzIeLmVpdHJpLmZsZWV0LnYxLk5ldHdvcmtGaW5kaW5nEi0KBWNsb2NrGCkgASgLMhkuZWl0cmkuZmxlZXQudjEuSG9zdENsb2NrSAaIAQFCDQoLX2xpbmtfZmF1bHRCEwoRX2xhc3Rfc2Vlbl9hZ2VfbXNCCwoJX2NhcGFjaXR5QgoKCF9tZXRyaWNzQg0KC19uZXdlcl9kYXRhQhEKD19yZXBvcnRlZF9lcG9jaEIICgZfY2xvY2sibQoJTmV3ZXJEYXRhEg0KBWVwb2NoGAEgASgEEhIKCmhvc3RfZXBvY2gYAiABKAQSEwoLdW5rbm93bl92bXMYAyABKA0SEwoLbWlzc2luZ192bXMYBCABKA0SEwoLZGVsZXRlZF92bXMYBSABKA0iPgoMSG9zdENhcGFjaXR5Eg0KBXZjcHVzGAEgASgNEg4KBm1lbV9tYhgCIAEoBBIPCgdkaXNrX2diGAMgASgEIqEFCgtIb3N0TWV0cmljcxISCgVsb2FkMRgBIAEoAUgAiAEBEiAKE21lbV9hdmFpbGFibGVfYnl0ZXMYAiABKARIAYgBARIcCg9kaXNrX2ZyZWVfYnl0ZXMYAyABKARIAogBARIVCgh1cHRpbWVfcxgEIAEoBEgDiAEBEhwKD2FnZW50X3Jzc19ieXRlcxgFIAEoBEgEiAEBEhIKBWxvYWQ1GAYgASgBSAWIAQESEwoGbG9hZDE1GAcgASgBSAaIAQESHgoRY3B1X2J1c3lfcGVybWlsbGUYCCABKA1IB4gBARIRCgRjcHVzGAkgASgNSAiIAQESHAoPbWVtX3RvdGFsX2J5dGVzGAogASgESAmIAQESHQoQc3dhcF90b3RhbF9ieXRlcxgLIAEoBEgKiAEBEhwKD3N3YXBfZnJlZV9ieXRlcxgMIAEoBEgLiAEBEh0KEGRpc2tfdG90YWxfYnl0ZXMYDSABKARIDIgBARIcCg9hZ2VudF9wc3NfYnl0ZXMYDiABKARIDYgBARIWCglhZ2VudF9mZHMYDyABKA1IDogBAUIICgZfbG9hZDFCFgoUX21lbV9hdmFpbGFibGVfYnl0ZXNCEgoQX2Rpc2tfZnJlZV9ieXRlc0ILCglfdXB0aW1lX3NCEgoQX2FnZW50X3Jzc19ieXRlc0IICgZfbG9hZDVCCQoHX2xvYWQxNUIUChJfY3B1X2J1c3lfcGVybWlsbGVCBwoFX2NwdXNCEgoQX21lbV90b3RhbF9ieXRlc0ITChFfc3dhcF90b3RhbF9ieXRlc0ISChBfc3dhcF9mcmVlX2J5dGVzQhMKEV9kaXNrX3RvdGFsX2J5dGVzQhIKEF9hZ2VudF9wc3NfYnl0ZXNCDAoKX2FnZW50X2ZkcyISChBMaXN0SG9zdHNSZXF1ZXN0IjgKEUxpc3RIb3N0c1Jlc3BvbnNlEiMKBWhvc3RzGAEgAygLMhQuZWl0cmkuZmxlZXQudjEuSG9zdCIeCg5HZXRIb3N0UmVxdWVzdBIMCgRob3N0GAEgASgJIjUKD0dldEhvc3RSZXNwb25zZRIiCgRob3N0GAEgASgLMhQuZWl0cmkuZmxlZXQudjEuSG9zdCKKAQoOQWRkSG9zdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgVsb2NhbBgCIAEoCzIYLmVpdHJpLmZsZWV0LnYxLkxvY2FsV2F5SAASJQoDc3NoGAMgASgLMhYuZWl0cmkuZmxlZXQudjEuU3NoV2F5SAASEQoJaWZfYWJzZW50GAQgASgIQgUKA3dheSIdCghMb2NhbFdheRIRCgl0YWtlX292ZXIYASABKAgi7AEKBlNzaFdheRIMCgRob3N0GAEgASgJEhEKBHBvcnQYAiABKA1IAIgBARIMCgR1c2VyGAMgASgJEhUKDWlkZW50aXR5X2ZpbGUYBCABKAkSFwoPYWNjZXB0X2hvc3Rfa2V5GAUgASgJEhAKCHBhc3N3b3JkGAYgASgJEhAKCHVzZV9zdWRvGAcgASgIEhUKDXN1ZG9fcGFzc3dvcmQYCCABKAkSEQoJdGFrZV9vdmVyGAkgASgIEhgKEGluc3RhbGxfcGFja2FnZXMYCiABKAgSEgoKcGFzc3BocmFzZRgLIAEoCUIHCgVfcG9ydCJ1Cg9BZGRIb3N0UmVzcG9uc2USJwoEdGFzaxgBIAEoCzIULmVpdHJpLmZsZWV0LnYxLlRhc2tIAIgBARInCgRob3N0GAIgASgLMhQuZWl0cmkuZmxlZXQudjEuSG9zdEgBiAEBQgcKBV90YXNrQgcKBV9ob3N0IkMKEVJlbW92ZUhvc3RSZXF1ZXN0EgwKBGhvc3QYASABKAkSDQoFZm9yY2UYAiABKAgSEQoJdW5pbnN0YWxsGAMgASgIIlsKElJlbW92ZUhvc3RSZXNwb25zZRITCgtsZWZ0X2JlaGluZBgBIAMoCRInCgR0YXNrGAIgASgLMhQuZWl0cmkuZmxlZXQudjEuVGFza0gAiAEBQgcKBV90YXNrIiQKFFJlY29ubmVjdEhvc3RSZXF1ZXN0EgwKBGhvc3QYASABKAkiFwoVUmVjb25uZWN0SG9zdFJlc3BvbnNlIkcKEVNpZ25Jbkhvc3RSZXF1ZXN0EgwKBGhvc3QYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSEgoKcGFzc3BocmFzZRgDIAEoCSIUChJTaWduSW5Ib3N0UmVzcG9uc2UiOQoUQWNjZXB0SG9zdEtleVJlcXVlc3QSDAoEaG9zdBgBIAEoCRITCgtmaW5nZXJwcmludBgCIAEoCSIXChVBY2NlcHRIb3N0S2V5UmVzcG9uc2UiOwoTVGFrZU92ZXJIb3N0UmVxdWVzdBIMCgRob3N0GAEgASgJEhYKDnVzZV9vbGRlcl9kYXRhGAIgASgIIhYKFFRha2VPdmVySG9zdFJlc3BvbnNlMrgFCgtIb3N0U2VydmljZRJQCglMaXN0SG9zdHMSIC5laXRyaS5mbGVldC52MS5MaXN0SG9zdHNSZXF1ZXN0GiEuZWl0cmkuZmxlZXQudjEuTGlzdEhvc3RzUmVzcG9uc2USSgoHR2V0SG9zdBIeLmVpdHJpLmZsZWV0LnYxLkdldEhvc3RSZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuR2V0SG9zdFJlc3BvbnNlEkoKB0FkZEhvc3QSHi5laXRyaS5mbGVldC52MS5BZGRIb3N0UmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkFkZEhvc3RSZXNwb25zZRJTCgpSZW1vdmVIb3N0EiEuZWl0cmkuZmxlZXQudjEuUmVtb3ZlSG9zdFJlcXVlc3QaIi5laXRyaS5mbGVldC52MS5SZW1vdmVIb3N0UmVzcG9uc2USXAoNUmVjb25uZWN0SG9zdBIkLmVpdHJpLmZsZWV0LnYxLlJlY29ubmVjdEhvc3RSZXF1ZXN0GiUuZWl0cmkuZmxlZXQudjEuUmVjb25uZWN0SG9zdFJlc3BvbnNlElMKClNpZ25Jbkhvc3QSIS5laXRyaS5mbGVldC52MS5TaWduSW5Ib3N0UmVxdWVzdBoiLmVpdHJpLmZsZWV0LnYxLlNpZ25Jbkhvc3RSZXNwb25zZRJcCg1BY2NlcHRIb3N0S2V5EiQuZWl0cmkuZmxlZXQudjEuQWNjZXB0SG9zdEtleVJlcXVlc3QaJS5laXRyaS5mbGVldC52MS5BY2NlcHRIb3N0S2V5UmVzcG9uc2USWQoMVGFrZU92ZXJIb3N0EiMuZWl0cmkuZmxlZXQudjEuVGFrZU92ZXJIb3N0UmVxdWVzdBokLmVpdHJpLmZsZWV0LnYxLlRha2VPdmVySG9zdFJlc3BvbnNlYgZwcm90bzM", [file_eitri_fleet_v1_clock, file_eitri_fleet_v1_fault, file_eitri_fleet_v1_network, file_eitri_fleet_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChllaXRyaS9mbGVldC92MS9ob3N0LnByb3RvEg5laXRyaS5mbGVldC52MSKDDQoESG9zdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIMCgRraW5kGAQgASgJEg8KB2FkZHJlc3MYBSABKAkSDAoEbGluaxgGIAEoCRIuCgpsaW5rX2ZhdWx0GAcgASgLMhUuZWl0cmkuZmxlZXQudjEuRmF1bHRIAIgBARIvCgtuZXh0X3RyeV9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdChBsYXN0X3NlZW5fYWdlX21zGAogASgESAGIAQESDQoFc3RhbGUYCyABKAgSFQoNYWdlbnRfdmVyc2lvbhgMIAEoCRIPCgdiYWNrZW5kGA0gASgJEhQKDGFjY2VsZXJhdGlvbhgOIAEoCRIbChNhY2NlbGVyYXRpb25fZGV0YWlsGA8gASgJEgoKAm9zGBAgASgJEgwKBGFyY2gYESABKAkSDAoEaW5pdBgSIAEoCRIRCgljcHVfbW9kZWwYEyABKAkSEwoLdm1tX3ZlcnNpb24YFCABKAkSDwoHbWlzc2luZxgVIAMoCRIzCghjYXBhY2l0eRgWIAEoCzIcLmVpdHJpLmZsZWV0LnYxLkhvc3RDYXBhY2l0eUgCiAEBEi8KCWFsbG9jYXRlZBgXIAEoCzIcLmVpdHJpLmZsZWV0LnYxLkhvc3RDYXBhY2l0eRIxCgdtZXRyaWNzGBggASgLMhsuZWl0cmkuZmxlZXQudjEuSG9zdE1ldHJpY3NIA4gBARIPCgdjYXJyaWVyGBkgASgJEhwKFGhvc3Rfa2V5X2ZpbmdlcnByaW50GBogASgJEg8KB3J1bnNfYXMYGyABKAkSEgoKc3RhcnRlZF9ieRgcIAEoCRINCgVlcG9jaBgdIAEoBBILCgN2bXMYHiABKA0SDwoHYm9vdF9pZBgfIAEoCRIVCg1ob3N0X25ldHdvcmtzGCAgAygJEi4KCmNyZWF0ZWRfYXQYISABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmd1ZXN0X2NpZHIYIiABKAkSFgoOdXBsaW5rX2FkZHJlc3MYIyABKAkSDwoHbm90aWNlcxgkIAMoCRIyCgpuZXdlcl9kYXRhGCUgASgLMhkuZWl0cmkuZmxlZXQudjEuTmV3ZXJEYXRhSASIAQESGwoOcmVwb3J0ZWRfZXBvY2gYJiABKARIBYgBARIpCghuZXR3b3JrcxgnIAMoCzIXLmVpdHJpLmZsZWV0LnYxLk5ldHdvcmsSOAoQbmV0d29ya19maW5kaW5ncxgoIAMoCzIeLmVpdHJpLmZsZWV0LnYxLk5ldHdvcmtGaW5kaW5nEi0KBWNsb2NrGCkgASgLMhkuZWl0cmkuZmxlZXQudjEuSG9zdENsb2NrSAaIAQESMAoGbGFiZWxzGCogAygLMiAuZWl0cmkuZmxlZXQudjEuSG9zdC5MYWJlbHNFbnRyeRIQCghkcmFpbmluZxgrIAEoCRISCgpjcmVkZW50aWFsGCwgASgJEjYKEmNyZWRlbnRpYWxfZW5kc19hdBgtIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPAoPcGVuZGluZ191cGdyYWRlGC4gASgLMh4uZWl0cmkuZmxlZXQudjEuUGVuZGluZ1VwZ3JhZGVIB4gBARI8Cg91cGdyYWRlX291dGNvbWUYLyABKAsyHi5laXRyaS5mbGVldC52MS5VcGdyYWRlT3V0Y29tZUgIiAEBEhkKEXVwZ3JhZGVfYXZhaWxhYmxlGDAgASgJEg4KBnRlbmFudBgxIAEoCRISCgpzc2hfY2xpZW50GDIgASgJEhkKEXNzaF9jbGllbnRfZGV0YWlsGDMgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX2xpbmtfZmF1bHRCEwoRX2xhc3Rfc2Vlbl9hZ2VfbXNCCwoJX2NhcGFjaXR5QgoKCF9tZXRyaWNzQg0KC19uZXdlcl9kYXRhQhEKD19yZXBvcnRlZF9lcG9jaEIICgZfY2xvY2tCEgoQX3BlbmRpbmdfdXBncmFkZUISChBfdXBncmFkZV9vdXRjb21lIjAKDlBlbmRpbmdVcGdyYWRlEg8KB3ZlcnNpb24YASABKAkSDQoFYWdlX3MYAiABKAQiaAoOVXBncmFkZU91dGNvbWUSDwoHdmVyc2lvbhgBIAEoCRINCgVzdGF0ZRgCIAEoCRIOCgZkZXRhaWwYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KCU5ld2VyRGF0YRINCgVlcG9jaBgBIAEoBBISCgpob3N0X2Vwb2NoGAIgASgEEhMKC3Vua25vd25fdm1zGAMgASgNEhMKC21pc3Npbmdfdm1zGAQgASgNEhMKC2RlbGV0ZWRfdm1zGAUgASgNIj4KDEhvc3RDYXBhY2l0eRINCgV2Y3B1cxgBIAEoDRIOCgZtZW1fbWIYAiABKAQSDwoHZGlza19nYhgDIAEoBCKhBQoLSG9zdE1ldHJpY3MSEgoFbG9hZDEYASABKAFIAIgBARIgChNtZW1fYXZhaWxhYmxlX2J5dGVzGAIgASgESAGIAQESHAoPZGlza19mcmVlX2J5dGVzGAMgASgESAKIAQESFQoIdXB0aW1lX3MYBCABKARIA4gBARIcCg9hZ2VudF9yc3NfYnl0ZXMYBSABKARIBIgBARISCgVsb2FkNRgGIAEoAUgFiAEBEhMKBmxvYWQxNRgHIAEoAUgGiAEBEh4KEWNwdV9idXN5X3Blcm1pbGxlGAggASgNSAeIAQESEQoEY3B1cxgJIAEoDUgIiAEBEhwKD21lbV90b3RhbF9ieXRlcxgKIAEoBEgJiAEBEh0KEHN3YXBfdG90YWxfYnl0ZXMYCyABKARICogBARIcCg9zd2FwX2ZyZWVfYnl0ZXMYDCABKARIC4gBARIdChBkaXNrX3RvdGFsX2J5dGVzGA0gASgESAyIAQESHAoPYWdlbnRfcHNzX2J5dGVzGA4gASgESA2IAQESFgoJYWdlbnRfZmRzGA8gASgNSA6IAQFCCAoGX2xvYWQxQhYKFF9tZW1fYXZhaWxhYmxlX2J5dGVzQhIKEF9kaXNrX2ZyZWVfYnl0ZXNCCwoJX3VwdGltZV9zQhIKEF9hZ2VudF9yc3NfYnl0ZXNCCAoGX2xvYWQ1QgkKB19sb2FkMTVCFAoSX2NwdV9idXN5X3Blcm1pbGxlQgcKBV9jcHVzQhIKEF9tZW1fdG90YWxfYnl0ZXNCEwoRX3N3YXBfdG90YWxfYnl0ZXNCEgoQX3N3YXBfZnJlZV9ieXRlc0ITChFfZGlza190b3RhbF9ieXRlc0ISChBfYWdlbnRfcHNzX2J5dGVzQgwKCl9hZ2VudF9mZHMiEgoQTGlzdEhvc3RzUmVxdWVzdCI4ChFMaXN0SG9zdHNSZXNwb25zZRIjCgVob3N0cxgBIAMoCzIULmVpdHJpLmZsZWV0LnYxLkhvc3QiHgoOR2V0SG9zdFJlcXVlc3QSDAoEaG9zdBgBIAEoCSI1Cg9HZXRIb3N0UmVzcG9uc2USIgoEaG9zdBgBIAEoCzIULmVpdHJpLmZsZWV0LnYxLkhvc3QiigEKDkFkZEhvc3RSZXF1ZXN0EgwKBG5hbWUYASABKAkSKQoFbG9jYWwYAiABKAsyGC5laXRyaS5mbGVldC52MS5Mb2NhbFdheUgAEiUKA3NzaBgDIAEoCzIWLmVpdHJpLmZsZWV0LnYxLlNzaFdheUgAEhEKCWlmX2Fic2VudBgEIAEoCEIFCgN3YXkiHQoITG9jYWxXYXkSEQoJdGFrZV9vdmVyGAEgASgIIooCCgZTc2hXYXkSDAoEaG9zdBgBIAEoCRIRCgRwb3J0GAIgASgNSACIAQESDAoEdXNlchgDIAEoCRIVCg1pZGVudGl0eV9maWxlGAQgASgJEhcKD2FjY2VwdF9ob3N0X2tleRgFIAEoCRIQCghwYXNzd29yZBgGIAEoCRIQCgh1c2Vfc3VkbxgHIAEoCBIVCg1zdWRvX3Bhc3N3b3JkGAggASgJEhEKCXRha2Vfb3ZlchgJIAEoCBIYChBpbnN0YWxsX3BhY2thZ2VzGAogASgIEhIKCnBhc3NwaHJhc2UYCyABKAkSDAoEanVtcBgMIAEoCRIOCgZqb2luZWQYDSABKAhCBwoFX3BvcnQidQoPQWRkSG9zdFJlc3BvbnNlEicKBHRhc2sYASABKAsyFC5laXRyaS5mbGVldC52MS5UYXNrSACIAQESJwoEaG9zdBgCIAEoCzIULmVpdHJpLmZsZWV0LnYxLkhvc3RIAYgBAUIHCgVfdGFza0IHCgVfaG9zdCJDChFSZW1vdmVIb3N0UmVxdWVzdBIMCgRob3N0GAEgASgJEg0KBWZvcmNlGAIgASgIEhEKCXVuaW5zdGFsbBgDIAEoCCJbChJSZW1vdmVIb3N0UmVzcG9uc2USEwoLbGVmdF9iZWhpbmQYASADKAkSJwoEdGFzaxgCIAEoCzIULmVpdHJpLmZsZWV0LnYxLlRhc2tIAIgBAUIHCgVfdGFzayIkChRSZWNvbm5lY3RIb3N0UmVxdWVzdBIMCgRob3N0GAEgASgJIhcKFVJlY29ubmVjdEhvc3RSZXNwb25zZSJHChFTaWduSW5Ib3N0UmVxdWVzdBIMCgRob3N0GAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEhIKCnBhc3NwaHJhc2UYAyABKAkiFAoSU2lnbkluSG9zdFJlc3BvbnNlIjkKFEFjY2VwdEhvc3RLZXlSZXF1ZXN0EgwKBGhvc3QYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkiFwoVQWNjZXB0SG9zdEtleVJlc3BvbnNlIjsKE1Rha2VPdmVySG9zdFJlcXVlc3QSDAoEaG9zdBgBIAEoCRIWCg51c2Vfb2xkZXJfZGF0YRgCIAEoCCIWChRUYWtlT3Zlckhvc3RSZXNwb25zZSK0AQoRVXBkYXRlSG9zdFJlcXVlc3QSDAoEaG9zdBgBIAEoCRIMCgRuYW1lGAIgASgJEj0KBmxhYmVscxgDIAMoCzItLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZUhvc3RSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDXJlbW92ZV9sYWJlbHMYBCADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI4ChJVcGRhdGVIb3N0UmVzcG9uc2USIgoEaG9zdBgBIAEoCzIULmVpdHJpLmZsZWV0LnYxLkhvc3QiQQoQRHJhaW5Ib3N0UmVxdWVzdBIMCgRob3N0GAEgASgJEg0KBWRyYWluGAIgASgIEhAKCHN0b3Bfdm1zGAMgASgIIl8KEURyYWluSG9zdFJlc3BvbnNlEiIKBGhvc3QYASABKAsyFC5laXRyaS5mbGVldC52MS5Ib3N0EhAKCHN0b3BwaW5nGAIgAygJEhQKDGxlZnRfcnVubmluZxgDIAMoCSIqChVDcmVhdGVKb2luQmxvYlJlcXVlc3QSEQoJZXhwaXJlc19zGAEgASgNIlYKFkNyZWF0ZUpvaW5CbG9iUmVzcG9uc2USDAoEYmxvYhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIhChFSZXZva2VIb3N0UmVxdWVzdBIMCgRob3N0GAEgASgJIhQKElJldm9rZUhvc3RSZXNwb25zZSIiChJVcGdyYWRlSG9zdFJlcXVlc3QSDAoEaG9zdBgBIAEoCSJHChNVcGdyYWRlSG9zdFJlc3BvbnNlEicKBHRhc2sYASABKAsyFC5laXRyaS5mbGVldC52MS5UYXNrSACIAQFCBwoFX3Rhc2sy7QgKC0hvc3RTZXJ2aWNlElAKCUxpc3RIb3N0cxIgLmVpdHJpLmZsZWV0LnYxLkxpc3RIb3N0c1JlcXVlc3QaIS5laXRyaS5mbGVldC52MS5MaXN0SG9zdHNSZXNwb25zZRJKCgdHZXRIb3N0Eh4uZWl0cmkuZmxlZXQudjEuR2V0SG9zdFJlcXVlc3QaHy5laXRyaS5mbGVldC52MS5HZXRIb3N0UmVzcG9uc2USSgoHQWRkSG9zdBIeLmVpdHJpLmZsZWV0LnYxLkFkZEhvc3RSZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuQWRkSG9zdFJlc3BvbnNlElMKClJlbW92ZUhvc3QSIS5laXRyaS5mbGVldC52MS5SZW1vdmVIb3N0UmVxdWVzdBoiLmVpdHJpLmZsZWV0LnYxLlJlbW92ZUhvc3RSZXNwb25zZRJcCg1SZWNvbm5lY3RIb3N0EiQuZWl0cmkuZmxlZXQudjEuUmVjb25uZWN0SG9zdFJlcXVlc3QaJS5laXRyaS5mbGVldC52MS5SZWNvbm5lY3RIb3N0UmVzcG9uc2USUwoKU2lnbkluSG9zdBIhLmVpdHJpLmZsZWV0LnYxLlNpZ25Jbkhvc3RSZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuU2lnbkluSG9zdFJlc3BvbnNlElwKDUFjY2VwdEhvc3RLZXkSJC5laXRyaS5mbGVldC52MS5BY2NlcHRIb3N0S2V5UmVxdWVzdBolLmVpdHJpLmZsZWV0LnYxLkFjY2VwdEhvc3RLZXlSZXNwb25zZRJZCgxUYWtlT3Zlckhvc3QSIy5laXRyaS5mbGVldC52MS5UYWtlT3Zlckhvc3RSZXF1ZXN0GiQuZWl0cmkuZmxlZXQudjEuVGFrZU92ZXJIb3N0UmVzcG9uc2USUwoKVXBkYXRlSG9zdBIhLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZUhvc3RSZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuVXBkYXRlSG9zdFJlc3BvbnNlElAKCURyYWluSG9zdBIgLmVpdHJpLmZsZWV0LnYxLkRyYWluSG9zdFJlcXVlc3QaIS5laXRyaS5mbGVldC52MS5EcmFpbkhvc3RSZXNwb25zZRJfCg5DcmVhdGVKb2luQmxvYhIlLmVpdHJpLmZsZWV0LnYxLkNyZWF0ZUpvaW5CbG9iUmVxdWVzdBomLmVpdHJpLmZsZWV0LnYxLkNyZWF0ZUpvaW5CbG9iUmVzcG9uc2USUwoKUmV2b2tlSG9zdBIhLmVpdHJpLmZsZWV0LnYxLlJldm9rZUhvc3RSZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuUmV2b2tlSG9zdFJlc3BvbnNlElYKC1VwZ3JhZGVIb3N0EiIuZWl0cmkuZmxlZXQudjEuVXBncmFkZUhvc3RSZXF1ZXN0GiMuZWl0cmkuZmxlZXQudjEuVXBncmFkZUhvc3RSZXNwb25zZWIGcHJvdG8z", [file_eitri_fleet_v1_clock, file_eitri_fleet_v1_fault, file_eitri_fleet_v1_network, file_eitri_fleet_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.Host.
@@ -23,151 +23,235 @@ export const HostSchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_host, 0);
 
 /**
+ * Describes the message eitri.fleet.v1.PendingUpgrade.
+ * Use `create(PendingUpgradeSchema)` to create a new message.
+ */
+export const PendingUpgradeSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 1);
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeOutcome.
+ * Use `create(UpgradeOutcomeSchema)` to create a new message.
+ */
+export const UpgradeOutcomeSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 2);
+
+/**
  * Describes the message eitri.fleet.v1.NewerData.
  * Use `create(NewerDataSchema)` to create a new message.
  */
 export const NewerDataSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 1);
+  messageDesc(file_eitri_fleet_v1_host, 3);
 
 /**
  * Describes the message eitri.fleet.v1.HostCapacity.
  * Use `create(HostCapacitySchema)` to create a new message.
  */
 export const HostCapacitySchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 2);
+  messageDesc(file_eitri_fleet_v1_host, 4);
 
 /**
  * Describes the message eitri.fleet.v1.HostMetrics.
  * Use `create(HostMetricsSchema)` to create a new message.
  */
 export const HostMetricsSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 3);
+  messageDesc(file_eitri_fleet_v1_host, 5);
 
 /**
  * Describes the message eitri.fleet.v1.ListHostsRequest.
  * Use `create(ListHostsRequestSchema)` to create a new message.
  */
 export const ListHostsRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 4);
+  messageDesc(file_eitri_fleet_v1_host, 6);
 
 /**
  * Describes the message eitri.fleet.v1.ListHostsResponse.
  * Use `create(ListHostsResponseSchema)` to create a new message.
  */
 export const ListHostsResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 5);
+  messageDesc(file_eitri_fleet_v1_host, 7);
 
 /**
  * Describes the message eitri.fleet.v1.GetHostRequest.
  * Use `create(GetHostRequestSchema)` to create a new message.
  */
 export const GetHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 6);
+  messageDesc(file_eitri_fleet_v1_host, 8);
 
 /**
  * Describes the message eitri.fleet.v1.GetHostResponse.
  * Use `create(GetHostResponseSchema)` to create a new message.
  */
 export const GetHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 7);
+  messageDesc(file_eitri_fleet_v1_host, 9);
 
 /**
  * Describes the message eitri.fleet.v1.AddHostRequest.
  * Use `create(AddHostRequestSchema)` to create a new message.
  */
 export const AddHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 8);
+  messageDesc(file_eitri_fleet_v1_host, 10);
 
 /**
  * Describes the message eitri.fleet.v1.LocalWay.
  * Use `create(LocalWaySchema)` to create a new message.
  */
 export const LocalWaySchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 9);
+  messageDesc(file_eitri_fleet_v1_host, 11);
 
 /**
  * Describes the message eitri.fleet.v1.SshWay.
  * Use `create(SshWaySchema)` to create a new message.
  */
 export const SshWaySchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 10);
+  messageDesc(file_eitri_fleet_v1_host, 12);
 
 /**
  * Describes the message eitri.fleet.v1.AddHostResponse.
  * Use `create(AddHostResponseSchema)` to create a new message.
  */
 export const AddHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 11);
+  messageDesc(file_eitri_fleet_v1_host, 13);
 
 /**
  * Describes the message eitri.fleet.v1.RemoveHostRequest.
  * Use `create(RemoveHostRequestSchema)` to create a new message.
  */
 export const RemoveHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 12);
+  messageDesc(file_eitri_fleet_v1_host, 14);
 
 /**
  * Describes the message eitri.fleet.v1.RemoveHostResponse.
  * Use `create(RemoveHostResponseSchema)` to create a new message.
  */
 export const RemoveHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 13);
+  messageDesc(file_eitri_fleet_v1_host, 15);
 
 /**
  * Describes the message eitri.fleet.v1.ReconnectHostRequest.
  * Use `create(ReconnectHostRequestSchema)` to create a new message.
  */
 export const ReconnectHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 14);
+  messageDesc(file_eitri_fleet_v1_host, 16);
 
 /**
  * Describes the message eitri.fleet.v1.ReconnectHostResponse.
  * Use `create(ReconnectHostResponseSchema)` to create a new message.
  */
 export const ReconnectHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 15);
+  messageDesc(file_eitri_fleet_v1_host, 17);
 
 /**
  * Describes the message eitri.fleet.v1.SignInHostRequest.
  * Use `create(SignInHostRequestSchema)` to create a new message.
  */
 export const SignInHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 16);
+  messageDesc(file_eitri_fleet_v1_host, 18);
 
 /**
  * Describes the message eitri.fleet.v1.SignInHostResponse.
  * Use `create(SignInHostResponseSchema)` to create a new message.
  */
 export const SignInHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 17);
+  messageDesc(file_eitri_fleet_v1_host, 19);
 
 /**
  * Describes the message eitri.fleet.v1.AcceptHostKeyRequest.
  * Use `create(AcceptHostKeyRequestSchema)` to create a new message.
  */
 export const AcceptHostKeyRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 18);
+  messageDesc(file_eitri_fleet_v1_host, 20);
 
 /**
  * Describes the message eitri.fleet.v1.AcceptHostKeyResponse.
  * Use `create(AcceptHostKeyResponseSchema)` to create a new message.
  */
 export const AcceptHostKeyResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 19);
+  messageDesc(file_eitri_fleet_v1_host, 21);
 
 /**
  * Describes the message eitri.fleet.v1.TakeOverHostRequest.
  * Use `create(TakeOverHostRequestSchema)` to create a new message.
  */
 export const TakeOverHostRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 20);
+  messageDesc(file_eitri_fleet_v1_host, 22);
 
 /**
  * Describes the message eitri.fleet.v1.TakeOverHostResponse.
  * Use `create(TakeOverHostResponseSchema)` to create a new message.
  */
 export const TakeOverHostResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_host, 21);
+  messageDesc(file_eitri_fleet_v1_host, 23);
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateHostRequest.
+ * Use `create(UpdateHostRequestSchema)` to create a new message.
+ */
+export const UpdateHostRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 24);
+
+/**
+ * Describes the message eitri.fleet.v1.UpdateHostResponse.
+ * Use `create(UpdateHostResponseSchema)` to create a new message.
+ */
+export const UpdateHostResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 25);
+
+/**
+ * Describes the message eitri.fleet.v1.DrainHostRequest.
+ * Use `create(DrainHostRequestSchema)` to create a new message.
+ */
+export const DrainHostRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 26);
+
+/**
+ * Describes the message eitri.fleet.v1.DrainHostResponse.
+ * Use `create(DrainHostResponseSchema)` to create a new message.
+ */
+export const DrainHostResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 27);
+
+/**
+ * Describes the message eitri.fleet.v1.CreateJoinBlobRequest.
+ * Use `create(CreateJoinBlobRequestSchema)` to create a new message.
+ */
+export const CreateJoinBlobRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 28);
+
+/**
+ * Describes the message eitri.fleet.v1.CreateJoinBlobResponse.
+ * Use `create(CreateJoinBlobResponseSchema)` to create a new message.
+ */
+export const CreateJoinBlobResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 29);
+
+/**
+ * Describes the message eitri.fleet.v1.RevokeHostRequest.
+ * Use `create(RevokeHostRequestSchema)` to create a new message.
+ */
+export const RevokeHostRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 30);
+
+/**
+ * Describes the message eitri.fleet.v1.RevokeHostResponse.
+ * Use `create(RevokeHostResponseSchema)` to create a new message.
+ */
+export const RevokeHostResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 31);
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeHostRequest.
+ * Use `create(UpgradeHostRequestSchema)` to create a new message.
+ */
+export const UpgradeHostRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 32);
+
+/**
+ * Describes the message eitri.fleet.v1.UpgradeHostResponse.
+ * Use `create(UpgradeHostResponseSchema)` to create a new message.
+ */
+export const UpgradeHostResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_host, 33);
 
 /**
  * @generated from service eitri.fleet.v1.HostService

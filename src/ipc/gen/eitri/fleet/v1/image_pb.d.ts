@@ -507,6 +507,66 @@ export declare type CacheItem = Message<"eitri.fleet.v1.CacheItem"> & {
 export declare const CacheItemSchema: GenMessage<CacheItem>;
 
 /**
+ * @generated from message eitri.fleet.v1.ImportImageRequest
+ */
+export declare type ImportImageRequest = Message<"eitri.fleet.v1.ImportImageRequest"> & {
+  /**
+   * RFC 1123 label.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Absolute path on the computer of the control plane. Read, never changed.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * Empty = "x86_64".
+   *
+   * @generated from field: string arch = 3;
+   */
+  arch: string;
+
+  /**
+   * @generated from field: bool if_absent = 4;
+   */
+  ifAbsent: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ImportImageRequest.
+ * Use `create(ImportImageRequestSchema)` to create a new message.
+ */
+export declare const ImportImageRequestSchema: GenMessage<ImportImageRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ImportImageResponse
+ */
+export declare type ImportImageResponse = Message<"eitri.fleet.v1.ImportImageResponse"> & {
+  /**
+   * Absent when if_absent found the image.
+   *
+   * @generated from field: optional eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+
+  /**
+   * @generated from field: optional eitri.fleet.v1.Image image = 2;
+   */
+  image?: Image | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ImportImageResponse.
+ * Use `create(ImportImageResponseSchema)` to create a new message.
+ */
+export declare const ImportImageResponseSchema: GenMessage<ImportImageResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.ImageService
  */
 export declare const ImageService: GenService<{
@@ -573,6 +633,16 @@ export declare const ImageService: GenService<{
     methodKind: "unary";
     input: typeof CollectImagesRequestSchema;
     output: typeof CollectImagesResponseSchema;
+  },
+  /**
+   * Takes a disk file of this computer (qcow2, raw or OVA) into this store. Answers at once with its task.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.ImportImage
+   */
+  importImage: {
+    methodKind: "unary";
+    input: typeof ImportImageRequestSchema;
+    output: typeof ImportImageResponseSchema;
   },
 }>;
 

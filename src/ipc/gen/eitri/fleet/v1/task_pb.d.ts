@@ -22,7 +22,7 @@ export declare type Task = Message<"eitri.fleet.v1.Task"> & {
   id: string;
 
   /**
-   * "add_host", "remove_host", "build_image", "push_image".
+   * "add_host", "remove_host", "build_image", "push_image", "import_image", "upgrade_host".
    *
    * @generated from field: string kind = 2;
    */
@@ -171,6 +171,12 @@ export declare type TaskQuestion = Message<"eitri.fleet.v1.TaskQuestion"> & {
      */
     value: TakeOverQuestion;
     case: "takeOver";
+  } | {
+    /**
+     * @generated from field: eitri.fleet.v1.PromptQuestion prompt = 6;
+     */
+    value: PromptQuestion;
+    case: "prompt";
   } | { case: undefined; value?: undefined };
 };
 
@@ -274,6 +280,45 @@ export declare type PackagesQuestion = Message<"eitri.fleet.v1.PackagesQuestion"
  * Use `create(PackagesQuestionSchema)` to create a new message.
  */
 export declare const PackagesQuestionSchema: GenMessage<PackagesQuestion>;
+
+/**
+ * What the server of a host asks by keyboard-interactive: a code, a second password.
+ *
+ * @generated from message eitri.fleet.v1.PromptQuestion
+ */
+export declare type PromptQuestion = Message<"eitri.fleet.v1.PromptQuestion"> & {
+  /**
+   * user@host.
+   *
+   * @generated from field: string of = 1;
+   */
+  of: string;
+
+  /**
+   * The server's own words, bounded, without control characters.
+   *
+   * @generated from field: string instruction = 2;
+   */
+  instruction: string;
+
+  /**
+   * @generated from field: string prompt = 3;
+   */
+  prompt: string;
+
+  /**
+   * The answer may be shown while it is typed.
+   *
+   * @generated from field: bool echo = 4;
+   */
+  echo: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PromptQuestion.
+ * Use `create(PromptQuestionSchema)` to create a new message.
+ */
+export declare const PromptQuestionSchema: GenMessage<PromptQuestion>;
 
 /**
  * @generated from message eitri.fleet.v1.TakeOverQuestion

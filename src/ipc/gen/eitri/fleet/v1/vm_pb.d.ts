@@ -237,6 +237,58 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
    * @generated from field: optional eitri.fleet.v1.GuestClock clock = 37;
    */
   clock?: GuestClock | undefined;
+
+  /**
+   * True = it is not deleted before this is taken away.
+   *
+   * @generated from field: bool protected = 38;
+   */
+  protected: boolean;
+
+  /**
+   * @generated from field: uint32 autostart_delay_s = 39;
+   */
+  autostartDelayS: number;
+
+  /**
+   * @generated from field: uint32 autostart_order = 40;
+   */
+  autostartOrder: number;
+
+  /**
+   * Fields whose new value the running guest gets at its next start. Empty = none, or its host has not said.
+   *
+   * @generated from field: repeated string needs_restart = 41;
+   */
+  needsRestart: string[];
+
+  /**
+   * Id of the VM its disk was made from. Empty = an image.
+   *
+   * @generated from field: string clone_of = 42;
+   */
+  cloneOf: string;
+
+  /**
+   * What SSH calls it: `<tenant>.<name>`, the principal of its host certificate.
+   *
+   * @generated from field: string ssh_name = 43;
+   */
+  sshName: string;
+
+  /**
+   * Absent = the fleet issued it none (yet).
+   *
+   * @generated from field: optional eitri.fleet.v1.HostCertificate host_certificate = 44;
+   */
+  hostCertificate?: HostCertificate | undefined;
+
+  /**
+   * Absent = not running, or nobody could say.
+   *
+   * @generated from field: optional eitri.fleet.v1.GuestTrust trust = 45;
+   */
+  trust?: GuestTrust | undefined;
 };
 
 /**
@@ -244,6 +296,68 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
  * Use `create(VmSchema)` to create a new message.
  */
 export declare const VmSchema: GenMessage<Vm>;
+
+/**
+ * The certificate of the guest's host key.
+ *
+ * @generated from message eitri.fleet.v1.HostCertificate
+ */
+export declare type HostCertificate = Message<"eitri.fleet.v1.HostCertificate"> & {
+  /**
+   * A 64-bit number.
+   *
+   * @generated from field: string serial = 1;
+   */
+  serial: string;
+
+  /**
+   * @generated from field: string ca_fingerprint = 2;
+   */
+  caFingerprint: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp valid_before = 3;
+   */
+  validBefore?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.HostCertificate.
+ * Use `create(HostCertificateSchema)` to create a new message.
+ */
+export declare const HostCertificateSchema: GenMessage<HostCertificate>;
+
+/**
+ * What the running guest holds of the revoked certificates.
+ *
+ * @generated from message eitri.fleet.v1.GuestTrust
+ */
+export declare type GuestTrust = Message<"eitri.fleet.v1.GuestTrust"> & {
+  /**
+   * "current", "older", "unreachable" or "failed". Empty = not tried yet.
+   *
+   * @generated from field: string revocations = 1;
+   */
+  revocations: string;
+
+  /**
+   * Why, one sentence. Empty = nothing to say.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp as_of = 3;
+   */
+  asOf?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.GuestTrust.
+ * Use `create(GuestTrustSchema)` to create a new message.
+ */
+export declare const GuestTrustSchema: GenMessage<GuestTrust>;
 
 /**
  * What it takes of its host, as last reported. Absent = not measured, which is not zero.
@@ -544,6 +658,32 @@ export declare type CreateVmRequest = Message<"eitri.fleet.v1.CreateVmRequest"> 
    * @generated from field: string clock_policy = 18;
    */
   clockPolicy: string;
+
+  /**
+   * @generated from field: bool protected = 19;
+   */
+  protected: boolean;
+
+  /**
+   * Seconds after its host booted, at most 3600. 0 = at once.
+   *
+   * @generated from field: uint32 autostart_delay_s = 20;
+   */
+  autostartDelayS: number;
+
+  /**
+   * Lower numbers start first after a reboot of the host, at most 10000. 0 = first.
+   *
+   * @generated from field: uint32 autostart_order = 21;
+   */
+  autostartOrder: number;
+
+  /**
+   * Name or id of a template that gives what this request leaves out. Empty = none.
+   *
+   * @generated from field: string template = 22;
+   */
+  template: string;
 };
 
 /**
@@ -846,6 +986,68 @@ export declare type UpdateVmRequest = Message<"eitri.fleet.v1.UpdateVmRequest"> 
    * @generated from field: optional string clock_policy = 2;
    */
   clockPolicy?: string | undefined;
+
+  /**
+   * Absent or 0 = as it is.
+   *
+   * @generated from field: optional uint32 vcpus = 3;
+   */
+  vcpus?: number | undefined;
+
+  /**
+   * MiB. Absent or 0 = as it is.
+   *
+   * @generated from field: optional uint32 mem_mb = 4;
+   */
+  memMb?: number | undefined;
+
+  /**
+   * GiB; a disk only grows. Absent or 0 = as it is.
+   *
+   * @generated from field: optional uint32 disk_gb = 5;
+   */
+  diskGb?: number | undefined;
+
+  /**
+   * Labels to set; those not named stay.
+   *
+   * @generated from field: map<string, string> labels = 6;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Keys of labels to take away.
+   *
+   * @generated from field: repeated string remove_labels = 7;
+   */
+  removeLabels: string[];
+
+  /**
+   * @generated from field: optional bool protected = 8;
+   */
+  protected?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool autostart = 9;
+   */
+  autostart?: boolean | undefined;
+
+  /**
+   * @generated from field: optional uint32 autostart_delay_s = 10;
+   */
+  autostartDelayS?: number | undefined;
+
+  /**
+   * @generated from field: optional uint32 autostart_order = 11;
+   */
+  autostartOrder?: number | undefined;
+
+  /**
+   * RFC 1123 label. Absent or empty = the name it has. The guest's own hostname stays.
+   *
+   * @generated from field: optional string name = 12;
+   */
+  name?: string | undefined;
 };
 
 /**
@@ -869,6 +1071,13 @@ export declare type UpdateVmResponse = Message<"eitri.fleet.v1.UpdateVmResponse"
    * @generated from field: string not_reached = 2;
    */
   notReached: string;
+
+  /**
+   * Fields the running guest gets at its next start. Empty = none.
+   *
+   * @generated from field: repeated string needs_restart = 3;
+   */
+  needsRestart: string[];
 };
 
 /**
@@ -876,6 +1085,87 @@ export declare type UpdateVmResponse = Message<"eitri.fleet.v1.UpdateVmResponse"
  * Use `create(UpdateVmResponseSchema)` to create a new message.
  */
 export declare const UpdateVmResponseSchema: GenMessage<UpdateVmResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.CloneVmRequest
+ */
+export declare type CloneVmRequest = Message<"eitri.fleet.v1.CloneVmRequest"> & {
+  /**
+   * Name or id of a stopped VM.
+   *
+   * @generated from field: string vm = 1;
+   */
+  vm: string;
+
+  /**
+   * RFC 1123 label. Empty = "<name>-clone" or the next free of it.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * 0 = as the source.
+   *
+   * @generated from field: uint32 vcpus = 3;
+   */
+  vcpus: number;
+
+  /**
+   * @generated from field: uint32 mem_mb = 4;
+   */
+  memMb: number;
+
+  /**
+   * At least the source's. 0 = as the source.
+   *
+   * @generated from field: uint32 disk_gb = 5;
+   */
+  diskGb: number;
+
+  /**
+   * "running" or "stopped". Empty = "running".
+   *
+   * @generated from field: string power = 6;
+   */
+  power: string;
+
+  /**
+   * Answer the existing VM of this name instead of already_exists.
+   *
+   * @generated from field: bool if_absent = 7;
+   */
+  ifAbsent: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CloneVmRequest.
+ * Use `create(CloneVmRequestSchema)` to create a new message.
+ */
+export declare const CloneVmRequestSchema: GenMessage<CloneVmRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.CloneVmResponse
+ */
+export declare type CloneVmResponse = Message<"eitri.fleet.v1.CloneVmResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Vm vm = 1;
+   */
+  vm?: Vm | undefined;
+
+  /**
+   * False when if_absent found it.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CloneVmResponse.
+ * Use `create(CloneVmResponseSchema)` to create a new message.
+ */
+export declare const CloneVmResponseSchema: GenMessage<CloneVmResponse>;
 
 /**
  * @generated from service eitri.fleet.v1.VmService
@@ -977,6 +1267,16 @@ export declare const VmService: GenService<{
     methodKind: "unary";
     input: typeof UpdateVmRequestSchema;
     output: typeof UpdateVmResponseSchema;
+  },
+  /**
+   * Makes a VM on the same host from the disk of a stopped one. The source stays as it is and cannot start meanwhile.
+   *
+   * @generated from rpc eitri.fleet.v1.VmService.CloneVm
+   */
+  cloneVm: {
+    methodKind: "unary";
+    input: typeof CloneVmRequestSchema;
+    output: typeof CloneVmResponseSchema;
   },
 }>;
 

@@ -11,7 +11,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/fleet/v1/vm.proto.
  */
 export const file_eitri_fleet_v1_vm = /*@__PURE__*/
-  fileDesc("ChdlaXRyaS9mbGVldC92MS92bS5wcm90bxIOZWl0cmkuZmxlZXQudjEirgkKAlZtEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHaG9zdF9pZBgDIAEoCRIRCglob3N0X25hbWUYBCABKAkSDgoGdGVuYW50GAUgASgJEhIKCmltYWdlX25hbWUYBiABKAkSFAoMaW1hZ2Vfc2hhMjU2GAcgASgJEg0KBXZjcHVzGAggASgNEg4KBm1lbV9tYhgJIAEoDRIPCgdkaXNrX2diGAogASgNEhUKDWRlc2lyZWRfcG93ZXIYCyABKAkSEgoFcG93ZXIYDCABKAlIAIgBARISCgVwaGFzZRgNIAEoCUgBiAEBEhEKCWxpZmVjeWNsZRgOIAEoCRIOCgZyZWFzb24YDyABKAkSDgoGZGV0YWlsGBAgASgJEikKBWFzX29mGBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJxdWFyYW50aW5lX2VuZHNfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmlwGBMgASgJEhIKCm5ldHdvcmtfaXAYFCABKAkSDwoHbmV0d29yaxgVIAEoCRIuCgpjcmVhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWxldGVkX2F0GBcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghwcm9ncmVzcxgYIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlZtUHJvZ3Jlc3NIAogBARIUCgxhY2NlbGVyYXRpb24YGSABKAkSLgoGbGFiZWxzGBogAygLMh4uZWl0cmkuZmxlZXQudjEuVm0uTGFiZWxzRW50cnkSNgoMaW5qZWN0ZWRfa2V5GBsgASgLMhsuZWl0cmkuZmxlZXQudjEuSW5qZWN0ZWRLZXlIA4gBARI0Cgt0cnVzdGVkX2NhcxgcIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlRydXN0ZWRDYXNIBIgBARIRCglhdXRvc3RhcnQYHSABKAgSLgoKc3RhcnRlZF9hdBgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5vd25lZBgfIAEoCBIUCgxob3N0X3Vua25vd24YICABKAgSLwoHbWV0cmljcxghIAEoCzIZLmVpdHJpLmZsZWV0LnYxLlZtTWV0cmljc0gFiAEBEhEKCWltYWdlX3VybBgiIAEoCRIUCgxjbG9ja19wb2xpY3kYIyABKAkSLgoFZ3Vlc3QYJCABKAsyGi5laXRyaS5mbGVldC52MS5HdWVzdFN0YXRlSAaIAQESLgoFY2xvY2sYJSABKAsyGi5laXRyaS5mbGVldC52MS5HdWVzdENsb2NrSAeIAQEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfcG93ZXJCCAoGX3BoYXNlQgsKCV9wcm9ncmVzc0IPCg1faW5qZWN0ZWRfa2V5Qg4KDF90cnVzdGVkX2Nhc0IKCghfbWV0cmljc0IICgZfZ3Vlc3RCCAoGX2Nsb2NrIukBCglWbU1ldHJpY3MSGAoLY3B1X3RpbWVfbXMYASABKARIAIgBARIeChFjcHVfYnVzeV9wZXJtaWxsZRgCIAEoDUgBiAEBEhYKCXJzc19ieXRlcxgDIAEoBEgCiAEBEhYKCXBzc19ieXRlcxgEIAEoBEgDiAEBEhwKD2Rpc2tfdXNlZF9ieXRlcxgFIAEoBEgEiAEBQg4KDF9jcHVfdGltZV9tc0IUChJfY3B1X2J1c3lfcGVybWlsbGVCDAoKX3Jzc19ieXRlc0IMCgpfcHNzX2J5dGVzQhIKEF9kaXNrX3VzZWRfYnl0ZXMiZwoKVm1Qcm9ncmVzcxIMCgRzdGVwGAEgASgNEg0KBXN0ZXBzGAIgASgNEhIKCmRvbmVfYnl0ZXMYAyABKAQSGAoLdG90YWxfYnl0ZXMYBCABKARIAIgBAUIOCgxfdG90YWxfYnl0ZXMiMwoLSW5qZWN0ZWRLZXkSEwoLZmluZ2VycHJpbnQYASABKAkSDwoHY29tbWVudBgCIAEoCSIhCgpUcnVzdGVkQ2FzEhMKC3B1YmxpY19rZXlzGAEgAygJIhAKDkxpc3RWbXNSZXF1ZXN0IjIKD0xpc3RWbXNSZXNwb25zZRIfCgN2bXMYASADKAsyEi5laXRyaS5mbGVldC52MS5WbSIaCgxHZXRWbVJlcXVlc3QSCgoCdm0YASABKAkiLwoNR2V0Vm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIvEDCg9DcmVhdGVWbVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEg0KBWltYWdlGAMgASgJEhEKCWltYWdlX3VybBgEIAEoCRIUCgxpbWFnZV9zaGEyNTYYBSABKAkSEgoFdmNwdXMYBiABKA1IAIgBARITCgZtZW1fbWIYByABKA1IAYgBARIUCgdkaXNrX2diGAggASgNSAKIAQESEgoKY2xvdWRfaW5pdBgJIAEoDBIbChNzc2hfYXV0aG9yaXplZF9rZXlzGAogAygJEg8KB25ldHdvcmsYCyABKAkSDwoHYmFja2VuZBgMIAEoCRI7CgZsYWJlbHMYDSADKAsyKy5laXRyaS5mbGVldC52MS5DcmVhdGVWbVJlcXVlc3QuTGFiZWxzRW50cnkSDQoFcG93ZXIYDiABKAkSFgoJYXV0b3N0YXJ0GA8gASgISAOIAQESEQoJaWZfYWJzZW50GBAgASgIEg0KBXZtX2lkGBEgASgJEhQKDGNsb2NrX3BvbGljeRgSIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl92Y3B1c0IJCgdfbWVtX21iQgoKCF9kaXNrX2diQgwKCl9hdXRvc3RhcnQiQwoQQ3JlYXRlVm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtEg8KB2NyZWF0ZWQYAiABKAgiHAoOU3RhcnRWbVJlcXVlc3QSCgoCdm0YASABKAkiMQoPU3RhcnRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0iKgoNU3RvcFZtUmVxdWVzdBIKCgJ2bRgBIAEoCRINCgVmb3JjZRgCIAEoCCIwCg5TdG9wVm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIh4KEFJlc3RhcnRWbVJlcXVlc3QSCgoCdm0YASABKAkiMwoRUmVzdGFydFZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIdCg9EZWxldGVWbVJlcXVlc3QSCgoCdm0YASABKAkiMgoQRGVsZXRlVm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIjEKEVVuZGVsZXRlVm1SZXF1ZXN0EgoKAnZtGAEgASgJEhAKCG5ld19uYW1lGAIgASgJIjQKElVuZGVsZXRlVm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIhwKDlB1cmdlVm1SZXF1ZXN0EgoKAnZtGAEgASgJIhEKD1B1cmdlVm1SZXNwb25zZSIuCg5BZG9wdFZtUmVxdWVzdBIKCgJ2bRgBIAEoCRIQCghuZXdfbmFtZRgCIAEoCSJCCg9BZG9wdFZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbRIPCgdhZG9wdGVkGAIgASgIIkkKD1VwZGF0ZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCRIZCgxjbG9ja19wb2xpY3kYAiABKAlIAIgBAUIPCg1fY2xvY2tfcG9saWN5IkcKEFVwZGF0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbRITCgtub3RfcmVhY2hlZBgCIAEoCTLeBgoJVm1TZXJ2aWNlEkoKB0xpc3RWbXMSHi5laXRyaS5mbGVldC52MS5MaXN0Vm1zUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkxpc3RWbXNSZXNwb25zZRJECgVHZXRWbRIcLmVpdHJpLmZsZWV0LnYxLkdldFZtUmVxdWVzdBodLmVpdHJpLmZsZWV0LnYxLkdldFZtUmVzcG9uc2USTQoIQ3JlYXRlVm0SHy5laXRyaS5mbGVldC52MS5DcmVhdGVWbVJlcXVlc3QaIC5laXRyaS5mbGVldC52MS5DcmVhdGVWbVJlc3BvbnNlEkoKB1N0YXJ0Vm0SHi5laXRyaS5mbGVldC52MS5TdGFydFZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLlN0YXJ0Vm1SZXNwb25zZRJHCgZTdG9wVm0SHS5laXRyaS5mbGVldC52MS5TdG9wVm1SZXF1ZXN0Gh4uZWl0cmkuZmxlZXQudjEuU3RvcFZtUmVzcG9uc2USUAoJUmVzdGFydFZtEiAuZWl0cmkuZmxlZXQudjEuUmVzdGFydFZtUmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLlJlc3RhcnRWbVJlc3BvbnNlEk0KCERlbGV0ZVZtEh8uZWl0cmkuZmxlZXQudjEuRGVsZXRlVm1SZXF1ZXN0GiAuZWl0cmkuZmxlZXQudjEuRGVsZXRlVm1SZXNwb25zZRJTCgpVbmRlbGV0ZVZtEiEuZWl0cmkuZmxlZXQudjEuVW5kZWxldGVWbVJlcXVlc3QaIi5laXRyaS5mbGVldC52MS5VbmRlbGV0ZVZtUmVzcG9uc2USSgoHUHVyZ2VWbRIeLmVpdHJpLmZsZWV0LnYxLlB1cmdlVm1SZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuUHVyZ2VWbVJlc3BvbnNlEkoKB0Fkb3B0Vm0SHi5laXRyaS5mbGVldC52MS5BZG9wdFZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkFkb3B0Vm1SZXNwb25zZRJNCghVcGRhdGVWbRIfLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZVZtUmVxdWVzdBogLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZVZtUmVzcG9uc2ViBnByb3RvMw", [file_eitri_fleet_v1_clock, file_eitri_fleet_v1_guest, file_google_protobuf_timestamp]);
+  fileDesc("ChdlaXRyaS9mbGVldC92MS92bS5wcm90bxIOZWl0cmkuZmxlZXQudjEivwsKAlZtEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHaG9zdF9pZBgDIAEoCRIRCglob3N0X25hbWUYBCABKAkSDgoGdGVuYW50GAUgASgJEhIKCmltYWdlX25hbWUYBiABKAkSFAoMaW1hZ2Vfc2hhMjU2GAcgASgJEg0KBXZjcHVzGAggASgNEg4KBm1lbV9tYhgJIAEoDRIPCgdkaXNrX2diGAogASgNEhUKDWRlc2lyZWRfcG93ZXIYCyABKAkSEgoFcG93ZXIYDCABKAlIAIgBARISCgVwaGFzZRgNIAEoCUgBiAEBEhEKCWxpZmVjeWNsZRgOIAEoCRIOCgZyZWFzb24YDyABKAkSDgoGZGV0YWlsGBAgASgJEikKBWFzX29mGBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJxdWFyYW50aW5lX2VuZHNfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmlwGBMgASgJEhIKCm5ldHdvcmtfaXAYFCABKAkSDwoHbmV0d29yaxgVIAEoCRIuCgpjcmVhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpkZWxldGVkX2F0GBcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghwcm9ncmVzcxgYIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlZtUHJvZ3Jlc3NIAogBARIUCgxhY2NlbGVyYXRpb24YGSABKAkSLgoGbGFiZWxzGBogAygLMh4uZWl0cmkuZmxlZXQudjEuVm0uTGFiZWxzRW50cnkSNgoMaW5qZWN0ZWRfa2V5GBsgASgLMhsuZWl0cmkuZmxlZXQudjEuSW5qZWN0ZWRLZXlIA4gBARI0Cgt0cnVzdGVkX2NhcxgcIAEoCzIaLmVpdHJpLmZsZWV0LnYxLlRydXN0ZWRDYXNIBIgBARIRCglhdXRvc3RhcnQYHSABKAgSLgoKc3RhcnRlZF9hdBgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdW5vd25lZBgfIAEoCBIUCgxob3N0X3Vua25vd24YICABKAgSLwoHbWV0cmljcxghIAEoCzIZLmVpdHJpLmZsZWV0LnYxLlZtTWV0cmljc0gFiAEBEhEKCWltYWdlX3VybBgiIAEoCRIUCgxjbG9ja19wb2xpY3kYIyABKAkSLgoFZ3Vlc3QYJCABKAsyGi5laXRyaS5mbGVldC52MS5HdWVzdFN0YXRlSAaIAQESLgoFY2xvY2sYJSABKAsyGi5laXRyaS5mbGVldC52MS5HdWVzdENsb2NrSAeIAQESEQoJcHJvdGVjdGVkGCYgASgIEhkKEWF1dG9zdGFydF9kZWxheV9zGCcgASgNEhcKD2F1dG9zdGFydF9vcmRlchgoIAEoDRIVCg1uZWVkc19yZXN0YXJ0GCkgAygJEhAKCGNsb25lX29mGCogASgJEhAKCHNzaF9uYW1lGCsgASgJEj4KEGhvc3RfY2VydGlmaWNhdGUYLCABKAsyHy5laXRyaS5mbGVldC52MS5Ib3N0Q2VydGlmaWNhdGVICIgBARIuCgV0cnVzdBgtIAEoCzIaLmVpdHJpLmZsZWV0LnYxLkd1ZXN0VHJ1c3RICYgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9wb3dlckIICgZfcGhhc2VCCwoJX3Byb2dyZXNzQg8KDV9pbmplY3RlZF9rZXlCDgoMX3RydXN0ZWRfY2FzQgoKCF9tZXRyaWNzQggKBl9ndWVzdEIICgZfY2xvY2tCEwoRX2hvc3RfY2VydGlmaWNhdGVCCAoGX3RydXN0ImsKD0hvc3RDZXJ0aWZpY2F0ZRIOCgZzZXJpYWwYASABKAkSFgoOY2FfZmluZ2VycHJpbnQYAiABKAkSMAoMdmFsaWRfYmVmb3JlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgpHdWVzdFRydXN0EhMKC3Jldm9jYXRpb25zGAEgASgJEg4KBmRldGFpbBgCIAEoCRIpCgVhc19vZhgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi6QEKCVZtTWV0cmljcxIYCgtjcHVfdGltZV9tcxgBIAEoBEgAiAEBEh4KEWNwdV9idXN5X3Blcm1pbGxlGAIgASgNSAGIAQESFgoJcnNzX2J5dGVzGAMgASgESAKIAQESFgoJcHNzX2J5dGVzGAQgASgESAOIAQESHAoPZGlza191c2VkX2J5dGVzGAUgASgESASIAQFCDgoMX2NwdV90aW1lX21zQhQKEl9jcHVfYnVzeV9wZXJtaWxsZUIMCgpfcnNzX2J5dGVzQgwKCl9wc3NfYnl0ZXNCEgoQX2Rpc2tfdXNlZF9ieXRlcyJnCgpWbVByb2dyZXNzEgwKBHN0ZXAYASABKA0SDQoFc3RlcHMYAiABKA0SEgoKZG9uZV9ieXRlcxgDIAEoBBIYCgt0b3RhbF9ieXRlcxgEIAEoBEgAiAEBQg4KDF90b3RhbF9ieXRlcyIzCgtJbmplY3RlZEtleRITCgtmaW5nZXJwcmludBgBIAEoCRIPCgdjb21tZW50GAIgASgJIiEKClRydXN0ZWRDYXMSEwoLcHVibGljX2tleXMYASADKAkiEAoOTGlzdFZtc1JlcXVlc3QiMgoPTGlzdFZtc1Jlc3BvbnNlEh8KA3ZtcxgBIAMoCzISLmVpdHJpLmZsZWV0LnYxLlZtIhoKDEdldFZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIvCg1HZXRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0iygQKD0NyZWF0ZVZtUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBGhvc3QYAiABKAkSDQoFaW1hZ2UYAyABKAkSEQoJaW1hZ2VfdXJsGAQgASgJEhQKDGltYWdlX3NoYTI1NhgFIAEoCRISCgV2Y3B1cxgGIAEoDUgAiAEBEhMKBm1lbV9tYhgHIAEoDUgBiAEBEhQKB2Rpc2tfZ2IYCCABKA1IAogBARISCgpjbG91ZF9pbml0GAkgASgMEhsKE3NzaF9hdXRob3JpemVkX2tleXMYCiADKAkSDwoHbmV0d29yaxgLIAEoCRIPCgdiYWNrZW5kGAwgASgJEjsKBmxhYmVscxgNIAMoCzIrLmVpdHJpLmZsZWV0LnYxLkNyZWF0ZVZtUmVxdWVzdC5MYWJlbHNFbnRyeRINCgVwb3dlchgOIAEoCRIWCglhdXRvc3RhcnQYDyABKAhIA4gBARIRCglpZl9hYnNlbnQYECABKAgSDQoFdm1faWQYESABKAkSFAoMY2xvY2tfcG9saWN5GBIgASgJEhEKCXByb3RlY3RlZBgTIAEoCBIZChFhdXRvc3RhcnRfZGVsYXlfcxgUIAEoDRIXCg9hdXRvc3RhcnRfb3JkZXIYFSABKA0SEAoIdGVtcGxhdGUYFiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfdmNwdXNCCQoHX21lbV9tYkIKCghfZGlza19nYkIMCgpfYXV0b3N0YXJ0IkMKEENyZWF0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbRIPCgdjcmVhdGVkGAIgASgIIhwKDlN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjEKD1N0YXJ0Vm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtIioKDVN0b3BWbVJlcXVlc3QSCgoCdm0YASABKAkSDQoFZm9yY2UYAiABKAgiMAoOU3RvcFZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIeChBSZXN0YXJ0Vm1SZXF1ZXN0EgoKAnZtGAEgASgJIjMKEVJlc3RhcnRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0iHQoPRGVsZXRlVm1SZXF1ZXN0EgoKAnZtGAEgASgJIjIKEERlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIxChFVbmRlbGV0ZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCRIQCghuZXdfbmFtZRgCIAEoCSI0ChJVbmRlbGV0ZVZtUmVzcG9uc2USHgoCdm0YASABKAsyEi5laXRyaS5mbGVldC52MS5WbSIcCg5QdXJnZVZtUmVxdWVzdBIKCgJ2bRgBIAEoCSIRCg9QdXJnZVZtUmVzcG9uc2UiLgoOQWRvcHRWbVJlcXVlc3QSCgoCdm0YASABKAkSEAoIbmV3X25hbWUYAiABKAkiQgoPQWRvcHRWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0SDwoHYWRvcHRlZBgCIAEoCCL8AwoPVXBkYXRlVm1SZXF1ZXN0EgoKAnZtGAEgASgJEhkKDGNsb2NrX3BvbGljeRgCIAEoCUgAiAEBEhIKBXZjcHVzGAMgASgNSAGIAQESEwoGbWVtX21iGAQgASgNSAKIAQESFAoHZGlza19nYhgFIAEoDUgDiAEBEjsKBmxhYmVscxgGIAMoCzIrLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZVZtUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg1yZW1vdmVfbGFiZWxzGAcgAygJEhYKCXByb3RlY3RlZBgIIAEoCEgEiAEBEhYKCWF1dG9zdGFydBgJIAEoCEgFiAEBEh4KEWF1dG9zdGFydF9kZWxheV9zGAogASgNSAaIAQESHAoPYXV0b3N0YXJ0X29yZGVyGAsgASgNSAeIAQESEQoEbmFtZRgMIAEoCUgIiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2Nsb2NrX3BvbGljeUIICgZfdmNwdXNCCQoHX21lbV9tYkIKCghfZGlza19nYkIMCgpfcHJvdGVjdGVkQgwKCl9hdXRvc3RhcnRCFAoSX2F1dG9zdGFydF9kZWxheV9zQhIKEF9hdXRvc3RhcnRfb3JkZXJCBwoFX25hbWUiXgoQVXBkYXRlVm1SZXNwb25zZRIeCgJ2bRgBIAEoCzISLmVpdHJpLmZsZWV0LnYxLlZtEhMKC25vdF9yZWFjaGVkGAIgASgJEhUKDW5lZWRzX3Jlc3RhcnQYAyADKAkifAoOQ2xvbmVWbVJlcXVlc3QSCgoCdm0YASABKAkSDAoEbmFtZRgCIAEoCRINCgV2Y3B1cxgDIAEoDRIOCgZtZW1fbWIYBCABKA0SDwoHZGlza19nYhgFIAEoDRINCgVwb3dlchgGIAEoCRIRCglpZl9hYnNlbnQYByABKAgiQgoPQ2xvbmVWbVJlc3BvbnNlEh4KAnZtGAEgASgLMhIuZWl0cmkuZmxlZXQudjEuVm0SDwoHY3JlYXRlZBgCIAEoCDKqBwoJVm1TZXJ2aWNlEkoKB0xpc3RWbXMSHi5laXRyaS5mbGVldC52MS5MaXN0Vm1zUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkxpc3RWbXNSZXNwb25zZRJECgVHZXRWbRIcLmVpdHJpLmZsZWV0LnYxLkdldFZtUmVxdWVzdBodLmVpdHJpLmZsZWV0LnYxLkdldFZtUmVzcG9uc2USTQoIQ3JlYXRlVm0SHy5laXRyaS5mbGVldC52MS5DcmVhdGVWbVJlcXVlc3QaIC5laXRyaS5mbGVldC52MS5DcmVhdGVWbVJlc3BvbnNlEkoKB1N0YXJ0Vm0SHi5laXRyaS5mbGVldC52MS5TdGFydFZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLlN0YXJ0Vm1SZXNwb25zZRJHCgZTdG9wVm0SHS5laXRyaS5mbGVldC52MS5TdG9wVm1SZXF1ZXN0Gh4uZWl0cmkuZmxlZXQudjEuU3RvcFZtUmVzcG9uc2USUAoJUmVzdGFydFZtEiAuZWl0cmkuZmxlZXQudjEuUmVzdGFydFZtUmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLlJlc3RhcnRWbVJlc3BvbnNlEk0KCERlbGV0ZVZtEh8uZWl0cmkuZmxlZXQudjEuRGVsZXRlVm1SZXF1ZXN0GiAuZWl0cmkuZmxlZXQudjEuRGVsZXRlVm1SZXNwb25zZRJTCgpVbmRlbGV0ZVZtEiEuZWl0cmkuZmxlZXQudjEuVW5kZWxldGVWbVJlcXVlc3QaIi5laXRyaS5mbGVldC52MS5VbmRlbGV0ZVZtUmVzcG9uc2USSgoHUHVyZ2VWbRIeLmVpdHJpLmZsZWV0LnYxLlB1cmdlVm1SZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuUHVyZ2VWbVJlc3BvbnNlEkoKB0Fkb3B0Vm0SHi5laXRyaS5mbGVldC52MS5BZG9wdFZtUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkFkb3B0Vm1SZXNwb25zZRJNCghVcGRhdGVWbRIfLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZVZtUmVxdWVzdBogLmVpdHJpLmZsZWV0LnYxLlVwZGF0ZVZtUmVzcG9uc2USSgoHQ2xvbmVWbRIeLmVpdHJpLmZsZWV0LnYxLkNsb25lVm1SZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuQ2xvbmVWbVJlc3BvbnNlYgZwcm90bzM", [file_eitri_fleet_v1_clock, file_eitri_fleet_v1_guest, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.Vm.
@@ -21,186 +21,214 @@ export const VmSchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_vm, 0);
 
 /**
+ * Describes the message eitri.fleet.v1.HostCertificate.
+ * Use `create(HostCertificateSchema)` to create a new message.
+ */
+export const HostCertificateSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_vm, 1);
+
+/**
+ * Describes the message eitri.fleet.v1.GuestTrust.
+ * Use `create(GuestTrustSchema)` to create a new message.
+ */
+export const GuestTrustSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_vm, 2);
+
+/**
  * Describes the message eitri.fleet.v1.VmMetrics.
  * Use `create(VmMetricsSchema)` to create a new message.
  */
 export const VmMetricsSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 1);
+  messageDesc(file_eitri_fleet_v1_vm, 3);
 
 /**
  * Describes the message eitri.fleet.v1.VmProgress.
  * Use `create(VmProgressSchema)` to create a new message.
  */
 export const VmProgressSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 2);
+  messageDesc(file_eitri_fleet_v1_vm, 4);
 
 /**
  * Describes the message eitri.fleet.v1.InjectedKey.
  * Use `create(InjectedKeySchema)` to create a new message.
  */
 export const InjectedKeySchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 3);
+  messageDesc(file_eitri_fleet_v1_vm, 5);
 
 /**
  * Describes the message eitri.fleet.v1.TrustedCas.
  * Use `create(TrustedCasSchema)` to create a new message.
  */
 export const TrustedCasSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 4);
+  messageDesc(file_eitri_fleet_v1_vm, 6);
 
 /**
  * Describes the message eitri.fleet.v1.ListVmsRequest.
  * Use `create(ListVmsRequestSchema)` to create a new message.
  */
 export const ListVmsRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 5);
+  messageDesc(file_eitri_fleet_v1_vm, 7);
 
 /**
  * Describes the message eitri.fleet.v1.ListVmsResponse.
  * Use `create(ListVmsResponseSchema)` to create a new message.
  */
 export const ListVmsResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 6);
+  messageDesc(file_eitri_fleet_v1_vm, 8);
 
 /**
  * Describes the message eitri.fleet.v1.GetVmRequest.
  * Use `create(GetVmRequestSchema)` to create a new message.
  */
 export const GetVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 7);
+  messageDesc(file_eitri_fleet_v1_vm, 9);
 
 /**
  * Describes the message eitri.fleet.v1.GetVmResponse.
  * Use `create(GetVmResponseSchema)` to create a new message.
  */
 export const GetVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 8);
+  messageDesc(file_eitri_fleet_v1_vm, 10);
 
 /**
  * Describes the message eitri.fleet.v1.CreateVmRequest.
  * Use `create(CreateVmRequestSchema)` to create a new message.
  */
 export const CreateVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 9);
+  messageDesc(file_eitri_fleet_v1_vm, 11);
 
 /**
  * Describes the message eitri.fleet.v1.CreateVmResponse.
  * Use `create(CreateVmResponseSchema)` to create a new message.
  */
 export const CreateVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 10);
+  messageDesc(file_eitri_fleet_v1_vm, 12);
 
 /**
  * Describes the message eitri.fleet.v1.StartVmRequest.
  * Use `create(StartVmRequestSchema)` to create a new message.
  */
 export const StartVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 11);
+  messageDesc(file_eitri_fleet_v1_vm, 13);
 
 /**
  * Describes the message eitri.fleet.v1.StartVmResponse.
  * Use `create(StartVmResponseSchema)` to create a new message.
  */
 export const StartVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 12);
+  messageDesc(file_eitri_fleet_v1_vm, 14);
 
 /**
  * Describes the message eitri.fleet.v1.StopVmRequest.
  * Use `create(StopVmRequestSchema)` to create a new message.
  */
 export const StopVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 13);
+  messageDesc(file_eitri_fleet_v1_vm, 15);
 
 /**
  * Describes the message eitri.fleet.v1.StopVmResponse.
  * Use `create(StopVmResponseSchema)` to create a new message.
  */
 export const StopVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 14);
+  messageDesc(file_eitri_fleet_v1_vm, 16);
 
 /**
  * Describes the message eitri.fleet.v1.RestartVmRequest.
  * Use `create(RestartVmRequestSchema)` to create a new message.
  */
 export const RestartVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 15);
+  messageDesc(file_eitri_fleet_v1_vm, 17);
 
 /**
  * Describes the message eitri.fleet.v1.RestartVmResponse.
  * Use `create(RestartVmResponseSchema)` to create a new message.
  */
 export const RestartVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 16);
+  messageDesc(file_eitri_fleet_v1_vm, 18);
 
 /**
  * Describes the message eitri.fleet.v1.DeleteVmRequest.
  * Use `create(DeleteVmRequestSchema)` to create a new message.
  */
 export const DeleteVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 17);
+  messageDesc(file_eitri_fleet_v1_vm, 19);
 
 /**
  * Describes the message eitri.fleet.v1.DeleteVmResponse.
  * Use `create(DeleteVmResponseSchema)` to create a new message.
  */
 export const DeleteVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 18);
+  messageDesc(file_eitri_fleet_v1_vm, 20);
 
 /**
  * Describes the message eitri.fleet.v1.UndeleteVmRequest.
  * Use `create(UndeleteVmRequestSchema)` to create a new message.
  */
 export const UndeleteVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 19);
+  messageDesc(file_eitri_fleet_v1_vm, 21);
 
 /**
  * Describes the message eitri.fleet.v1.UndeleteVmResponse.
  * Use `create(UndeleteVmResponseSchema)` to create a new message.
  */
 export const UndeleteVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 20);
+  messageDesc(file_eitri_fleet_v1_vm, 22);
 
 /**
  * Describes the message eitri.fleet.v1.PurgeVmRequest.
  * Use `create(PurgeVmRequestSchema)` to create a new message.
  */
 export const PurgeVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 21);
+  messageDesc(file_eitri_fleet_v1_vm, 23);
 
 /**
  * Describes the message eitri.fleet.v1.PurgeVmResponse.
  * Use `create(PurgeVmResponseSchema)` to create a new message.
  */
 export const PurgeVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 22);
+  messageDesc(file_eitri_fleet_v1_vm, 24);
 
 /**
  * Describes the message eitri.fleet.v1.AdoptVmRequest.
  * Use `create(AdoptVmRequestSchema)` to create a new message.
  */
 export const AdoptVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 23);
+  messageDesc(file_eitri_fleet_v1_vm, 25);
 
 /**
  * Describes the message eitri.fleet.v1.AdoptVmResponse.
  * Use `create(AdoptVmResponseSchema)` to create a new message.
  */
 export const AdoptVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 24);
+  messageDesc(file_eitri_fleet_v1_vm, 26);
 
 /**
  * Describes the message eitri.fleet.v1.UpdateVmRequest.
  * Use `create(UpdateVmRequestSchema)` to create a new message.
  */
 export const UpdateVmRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 25);
+  messageDesc(file_eitri_fleet_v1_vm, 27);
 
 /**
  * Describes the message eitri.fleet.v1.UpdateVmResponse.
  * Use `create(UpdateVmResponseSchema)` to create a new message.
  */
 export const UpdateVmResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_vm, 26);
+  messageDesc(file_eitri_fleet_v1_vm, 28);
+
+/**
+ * Describes the message eitri.fleet.v1.CloneVmRequest.
+ * Use `create(CloneVmRequestSchema)` to create a new message.
+ */
+export const CloneVmRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_vm, 29);
+
+/**
+ * Describes the message eitri.fleet.v1.CloneVmResponse.
+ * Use `create(CloneVmResponseSchema)` to create a new message.
+ */
+export const CloneVmResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_vm, 30);
 
 /**
  * @generated from service eitri.fleet.v1.VmService
