@@ -4,6 +4,7 @@ import { fromConnectError } from '../ipc/fault-wire.ts'
 import { asFault, Fault, findFault } from '../ipc/faults.ts'
 import { type FleetClients, fleetClients } from '../ipc/fleet-clients.ts'
 import { FaultSchema } from '../ipc/gen/eitri/fleet/v1/fault_pb.js'
+import { CLIENT_HEADER, type ClientKind, TENANT_HEADER } from '../ipc/request-headers.ts'
 import { MiB } from '../ipc/units.ts'
 
 /** Largest answer taken from a control plane; the whole state of a large fleet fits many times. */
@@ -13,14 +14,33 @@ export interface FleetClient extends FleetClients {
   readonly socketPath: string
 }
 
+export interface AskAs {
+  client: ClientKind
+  /** Absent = the default one. */
+  tenant?: string | undefined
+}
+
+/** What every request of this asker carries. */
+export const askingHeaders = ({ client, tenant }: AskAs): Record<string, string> => ({
+  [CLIENT_HEADER]: client,
+  ...(tenant === undefined ? {} : { [TENANT_HEADER]: tenant }),
+})
+
 /** The fleet API on a control plane's unix socket. Connects per call; nothing to close. */
-export function fleetClient(socketPath: string): FleetClient {
+export function fleetClient(socketPath: string, as: AskAs = { client: 'api' }): FleetClient {
+  const headers = Object.entries(askingHeaders(as))
   const transport = createConnectTransport({
     baseUrl: 'http://eitri',
     httpVersion: '1.1',
     nodeOptions: { socketPath },
     readMaxBytes: READ_MAX_BYTES,
     acceptCompression: [],
+    interceptors: [
+      (next) => (req) => {
+        for (const [name, value] of headers) req.header.set(name, value)
+        return next(req)
+      },
+    ],
   })
   return { socketPath, ...fleetClients(transport) }
 }

@@ -22,14 +22,14 @@ export class ScriptedHost implements AsyncDisposable {
   readonly database: string
   readonly #dir: string
   readonly #control: ControlPlane
-  readonly #apiSocket: string
+  readonly apiSocket: string
 
   private constructor(dir: string, database: string, agent: FakeSyncAgent, control: ControlPlane, apiSocket: string) {
     this.#dir = dir
     this.database = database
     this.agent = agent
     this.#control = control
-    this.#apiSocket = apiSocket
+    this.apiSocket = apiSocket
     this.client = fleetClient(apiSocket)
   }
 
@@ -67,7 +67,7 @@ export class ScriptedHost implements AsyncDisposable {
     const io = new FakeTerminal()
     io.stdin.end()
     const code = await runCli(argv, {
-      ...{ io, now: () => Date.now(), apiSocket: () => this.#apiSocket },
+      ...{ io, now: () => Date.now(), apiSocket: () => this.apiSocket },
       embed: async () => ({ async stop() {} }),
       async serve() {},
     })

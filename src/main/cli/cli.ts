@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
@@ -9,7 +9,7 @@ import { type CliParts, CommandContext, type GlobalOptions, type Runner } from '
 import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
 import { networkCommands } from './network-commands.ts'
-import { duration } from './options.ts'
+import { duration, tenantName } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
 import { portCommands } from './port-commands.ts'
 import { serveCommand } from './serve-command.ts'
@@ -63,6 +63,9 @@ function program(run: Runner, { io }: CliParts): Command {
     .description('Virtual machines on this computer and on hosts over SSH.')
     .option('--json', 'answer with one JSON document')
     .option('--data-dir <dir>', 'data folder of the control plane')
+    .addOption(
+      new Option('--tenant <name>', 'act in this tenant (default "default")').env('EITRI_TENANT').argParser(tenantName),
+    )
     .option('--timeout <time>', 'give up waiting after this long, e.g. 120s', duration)
     .option('--embedded', 'start the control plane for this one command when none runs')
     .addHelpText('after', `\n${EXIT_CODES}`)

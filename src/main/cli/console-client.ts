@@ -8,11 +8,14 @@ import {
 } from '../../ipc/console-frames.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { LIMITS } from '../../ipc/units.ts'
+import { type AskAs, askingHeaders } from '../fleet-client.ts'
 
 type Opened = Extract<ConsoleFrame, { type: 'opened' }>
 
 export interface ConsoleOptions {
   socketPath: string
+  /** Absent = something that does not say what it is. */
+  askAs?: AskAs
   vm: string
   /** Absent = `tailBytes` before the end. */
   from?: bigint
@@ -82,8 +85,9 @@ export class ConsoleClient {
   }
 
   #connect(): WebSocket {
-    const { socketPath, vm, tailBytes, readOnly } = this.#options
+    const { socketPath, askAs, vm, tailBytes, readOnly } = this.#options
     const socket = new WebSocket(`ws+unix:${socketPath}:/console`, {
+      headers: askAs ? askingHeaders(askAs) : {},
       perMessageDeflate: false,
       maxPayload: FRAME_BYTES,
     })

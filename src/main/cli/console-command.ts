@@ -68,6 +68,7 @@ async function record(
   const client = new ConsoleClient({
     ...place({ ...options, follow: false }),
     socketPath,
+    askAs: context.askAs,
     vm,
     readOnly: true,
     signal,
@@ -154,6 +155,7 @@ async function follow(context: CommandContext, vm: string, options: Options): Pr
   const client = new ConsoleClient({
     ...place(options),
     socketPath,
+    askAs: context.askAs,
     vm,
     readOnly: !typed,
     signal,

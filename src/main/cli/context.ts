@@ -1,7 +1,7 @@
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
-import { type FleetClient, fleetClient } from '../fleet-client.ts'
+import { type AskAs, type FleetClient, fleetClient } from '../fleet-client.ts'
 import { type CliIo, write } from './io.ts'
 
 /** Commands that only ask are answered at once or not at all. */
@@ -31,6 +31,7 @@ export interface GlobalOptions {
   dataDir?: string
   timeout?: number
   embedded?: boolean
+  tenant?: string
 }
 
 /** One run of one command: its options, its deadline and the control plane it talks to. */
@@ -60,6 +61,10 @@ export class CommandContext {
     return this.parts.apiSocket(this.options.dataDir)
   }
 
+  get askAs(): AskAs {
+    return { client: 'cli', tenant: this.options.tenant }
+  }
+
   cancel(): void {
     this.#abort.abort(new Fault('app/cancelled', 'cancelled'))
   }
@@ -75,7 +80,7 @@ export class CommandContext {
 
   async fleet(): Promise<FleetClient> {
     if (this.options.embedded && !this.#embedded) this.#embedded = await this.parts.embed(this.options.dataDir)
-    return fleetClient(this.socketPath)
+    return fleetClient(this.socketPath, this.askAs)
   }
 
   /** The command's answer: the message as one JSON document, or `words` for people. */

@@ -16,6 +16,11 @@ export function duration(text: string): number {
   return Math.ceil(ms)
 }
 
+export function tenantName(text: string): string {
+  if (!isName(text)) throw new InvalidArgumentError('use lower-case letters, digits and hyphens.')
+  return text
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number.')
   return Number(text)

@@ -56,7 +56,7 @@ const addressOf = (vm: { ip: string; networkIp: string }) => vm.networkIp || vm.
 
 /** Resolves when the text is in the console's record at or after the offset, however it was cut on the way. */
 async function waitForText(
-  { socketPath, signal }: CommandContext,
+  { socketPath, askAs, signal }: CommandContext,
   vm: string,
   text: string,
   from: bigint,
@@ -66,6 +66,7 @@ async function waitForText(
   let found = false
   const viewer = new ConsoleClient({
     socketPath,
+    askAs,
     vm,
     from,
     readOnly: true,

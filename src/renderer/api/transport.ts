@@ -1,5 +1,6 @@
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { fleetClients } from '../../ipc/fleet-clients.ts'
+import { CLIENT_HEADER } from '../../ipc/request-headers.ts'
 
 const CALL_TIMEOUT_MS = 30_000
 
@@ -7,6 +8,12 @@ const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
   defaultTimeoutMs: CALL_TIMEOUT_MS,
+  interceptors: [
+    (next) => (req) => {
+      req.header.set(CLIENT_HEADER, 'app')
+      return next(req)
+    },
+  ],
 })
 
 /** Clients of the fleet API on the origin that served this page. */

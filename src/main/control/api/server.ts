@@ -7,8 +7,10 @@ import { connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Log } from '../../../ipc/base/log.ts'
 import { toConnectError } from '../../../ipc/fault-wire.ts'
 import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
+import { REQUEST_ID_HEADER, TENANT_HEADER } from '../../../ipc/request-headers.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import { refuseUpgrade } from '../refuse-upgrade.ts'
+import { type KnownTenants, principals, requestIdOf, tenantAsked } from './principal.ts'
 import { serveStatic } from './static-files.ts'
 
 /** The whole API as plain HTTP handlers: the unix socket and the loopback listener run the same. */
@@ -20,28 +22,49 @@ export interface ApiHandler {
 
 export interface ApiParts {
   routes(router: ConnectRouter): void
-  console: { upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void }
+  tenants: KnownTenants
+  console: { upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, tenant: string): void }
   /** Built renderer; undefined = no pages. */
   renderer: string | undefined
   log: Log
 }
 
 /** One handler for every listener; it authorises nobody itself. */
-export function createApiHandler({ routes, console, renderer, log }: ApiParts): ApiHandler {
-  const handle = connectNodeAdapter({
+export function createApiHandler({ routes, tenants, console, renderer, log }: ApiParts): ApiHandler {
+  const adapter = connectNodeAdapter({
     routes,
-    interceptors: [faults(log)],
+    interceptors: [faults(log), principals(tenants)],
     readMaxBytes: LIMITS.fleetMessageBytes,
     // Nothing here crosses a network, and a small packed request could unpack to any size.
     acceptCompression: [],
     fallback: (req, res) => void serveStatic(renderer, req as IncomingMessage, res as ServerResponse),
   })
   return {
-    handle,
-    upgrade(req, socket, head) {
-      if (req.url?.split('?')[0] === '/console') console.upgrade(req, socket, head)
-      else refuseUpgrade(socket, 404)
+    handle(req, res) {
+      const id = requestIdOf(onlyOne(req.headers[REQUEST_ID_HEADER]))
+      req.headers[REQUEST_ID_HEADER] = id
+      res.setHeader(REQUEST_ID_HEADER, id)
+      adapter(req, res)
     },
+    upgrade(req, socket, head) {
+      const tenant = consoleTenant(tenants, req)
+      if (tenant === undefined) refuseUpgrade(socket, 404)
+      else console.upgrade(req, socket, head, tenant)
+    },
+  }
+}
+
+const onlyOne = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
+
+/** Undefined = not the console, or a tenant that is not there. A browser cannot set headers, so `?tenant=` says it too. */
+function consoleTenant(tenants: KnownTenants, req: IncomingMessage): string | undefined {
+  const { pathname, searchParams } = new URL(req.url ?? '/', 'http://eitri')
+  if (pathname !== '/console') return undefined
+  const asked = req.headers[TENANT_HEADER] ?? searchParams.get('tenant') ?? undefined
+  try {
+    return tenantAsked(tenants, onlyOne(asked))
+  } catch {
+    return undefined
   }
 }
 

@@ -2,6 +2,7 @@ import { fullJitterMs } from '../../../ipc/base/backoff.ts'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
+import { actingItself } from '../store/actor.ts'
 import type { LinkStatus } from '../sync/registry.ts'
 import type { AgentConnection } from './agent-connection.ts'
 import type { AgentLink, LinkConnector } from './agent-link.ts'
@@ -54,7 +55,7 @@ export class HostLinks {
     }
     const loop = new HostLoop(this.#deps, this.#slots, hostId, connection)
     this.#loops.set(hostId, loop)
-    void loop.run()
+    actingItself(() => void loop.run())
   }
 
   /** Ends the host's link until it is added again; resolves when its session is over. Idempotent. */

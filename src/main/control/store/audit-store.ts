@@ -1,7 +1,8 @@
+import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
+import { currentActor } from './actor.ts'
 import type { Database, Row } from './database.ts'
 
-/** Scope of events that belong to no tenant. */
-export const SYSTEM_TENANT = 'system'
+export { SYSTEM_TENANT }
 
 export interface AuditEvent {
   /** `noun.verb`. */
@@ -14,6 +15,11 @@ export interface AuditEvent {
 }
 
 export interface AuditRow extends Required<AuditEvent> {
+  /** OS user; empty = nobody asked. */
+  user: string
+  /** Through what: app, cli, mcp, api; eitri = the control plane by itself. Empty = before this was kept. */
+  client: string
+  requestId: string
   id: string
   at: Date
 }
@@ -34,6 +40,14 @@ interface Raw {
   vm_id: string
   host_id: string
   detail: string
+  user: string
+  client: string
+  request_id: string
+}
+
+const whoActs = () => {
+  const { user, client, requestId } = currentActor()
+  return { user, client, requestId }
 }
 
 /** The append-only trail. Stores write their own rows inside the mutation's transaction. */
@@ -48,9 +62,10 @@ export class AuditStore {
 
   add(event: AuditEvent): void {
     this.#db.run(
-      `INSERT INTO audit (at, action, tenant, vm_id, host_id, detail)
-       VALUES ($at, $action, $tenant, $vmId, $hostId, $detail)`,
+      `INSERT INTO audit (at, action, tenant, vm_id, host_id, detail, user, client, request_id)
+       VALUES ($at, $action, $tenant, $vmId, $hostId, $detail, $user, $client, $requestId)`,
       {
+        ...whoActs(),
         at: new Date(this.#now()).toISOString(),
         action: event.action,
         tenant: event.tenant,
@@ -83,6 +98,9 @@ export class AuditStore {
       vmId: raw.vm_id,
       hostId: raw.host_id,
       detail: JSON.parse(raw.detail) as Record<string, string>,
+      user: raw.user,
+      client: raw.client,
+      requestId: raw.request_id,
     }))
   }
 

@@ -7,12 +7,14 @@ import { HostsStore } from './hosts-store.ts'
 import { ImagesStore } from './images-store.ts'
 import { SettingsStore } from './settings-store.ts'
 import { TasksStore } from './tasks-store.ts'
+import { TenantsStore } from './tenants-store.ts'
 import { VmsStore } from './vms-store.ts'
 
 export interface Stores {
   db: Database
   audit: AuditStore
   settings: SettingsStore
+  tenants: TenantsStore
   hosts: HostsStore
   hostKeys: HostKeysStore
   vms: VmsStore
@@ -30,6 +32,7 @@ export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
     db,
     audit,
     settings: new SettingsStore(db),
+    tenants: new TenantsStore(db),
     hosts: new HostsStore(db, audit, now),
     hostKeys: new HostKeysStore(db),
     vms: new VmsStore(db, audit, now),

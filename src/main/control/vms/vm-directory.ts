@@ -1,8 +1,8 @@
 import { Fault } from '../../../ipc/faults.ts'
+import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
 import type { VmRow } from '../store/vm-row.ts'
 
-/** The only tenant until there are more. */
-export const DEFAULT_TENANT = 'default'
+export { DEFAULT_TENANT }
 
 export interface VmRows {
   find(id: string): VmRow | undefined
