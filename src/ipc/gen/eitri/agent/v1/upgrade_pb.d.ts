@@ -44,6 +44,8 @@ export declare type UpgradeOutcome = Message<"eitri.agent.v1.UpgradeOutcome"> & 
   detail: string;
 
   /**
+   * When it came to that, by the host's clock.
+   *
    * @generated from field: google.protobuf.Timestamp at = 5;
    */
   at?: Timestamp | undefined;
