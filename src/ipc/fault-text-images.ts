@@ -11,7 +11,8 @@ export const IMAGE_TEXT = {
       NOTHING,
       'Build one with "eitri image build-tiny", or name an image.',
     ),
-  'image/in-use': (p: P) => t(`${image(p)} is used by ${v(p, 'vms')}.`, NOTHING, 'Purge those VMs first.'),
+  'image/in-use': (p: P) =>
+    t(`${image(p)} is used by ${or(p['vms'], 'VMs of another tenant')}.`, NOTHING, 'Purge those VMs first.'),
   'image/digest-mismatch': (p: P) =>
     t(
       `The bytes of ${image(p)} do not match its SHA-256${p['found'] ? ` (expected ${v(p, 'expected')}, found ${p['found']})` : ''}.`,

@@ -24,7 +24,11 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(`There is no host ${or(p['host'], 'of that name')}.`, NOTHING, 'See the names with "eitri host list".'),
   'host/name-taken': (p) => t(`A host named ${v(p, 'host')} is already here.`, NOTHING, 'Choose another name.'),
   'host/already-added': (p) =>
-    t(`This machine is already in the fleet as ${v(p, 'host')}.`, NOTHING, 'Use that host, or remove it first.'),
+    t(
+      `This machine is already in the fleet${p['host'] ? ` as ${p['host']}` : ', in another tenant'}.`,
+      NOTHING,
+      'Use that host, or remove it first.',
+    ),
   'host/has-vms': (p) =>
     t(
       `${host(p)} still has VMs: ${v(p, 'vms')}.`,

@@ -43,6 +43,7 @@ beforeEach(async () => {
   const stores = openStores(paths.database, systemClock)
   stores.hosts.create({
     id: HOST,
+    tenant: 'default',
     name: 'rack',
     kind: 'local',
     ssh: null,

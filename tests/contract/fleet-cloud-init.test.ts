@@ -25,6 +25,7 @@ beforeEach(async () => {
   const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
   const stores = openStores(paths.database, systemClock)
   stores.hosts.create({
+    tenant: 'default',
     id: 'a'.repeat(32),
     name: 'rack',
     kind: 'local',

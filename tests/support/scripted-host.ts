@@ -41,7 +41,7 @@ export class ScriptedHost implements AsyncDisposable {
     const stores = openStores(paths.database, systemClock)
     const { socketPath, identityPublicKey } = agent
     stores.hosts.create({
-      ...{ id: HOST, name: 'rack', kind: 'local', ssh: null, hostKeyFingerprint: '', facts: null },
+      ...{ id: HOST, tenant: 'default', name: 'rack', kind: 'local', ssh: null, hostKeyFingerprint: '', facts: null },
       agent: {
         ...{ socketPath, identityPublicKey, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
       },

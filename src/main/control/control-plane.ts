@@ -17,7 +17,7 @@ import { auditApi } from './api/audit-api.ts'
 import { clockApi } from './api/clock-api.ts'
 import { cloudInitApi } from './api/cloud-init-api.ts'
 import { fleetApi } from './api/fleet-api.ts'
-import { FleetFeed } from './api/fleet-feed.ts'
+import { FleetFeeds } from './api/fleet-feeds.ts'
 import { FleetView } from './api/fleet-view.ts'
 import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
@@ -68,7 +68,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const tasks = new TaskRunner(stores.tasks, clock, log)
   const hosts = createFleetHosts({ ports, stores, registry, hub })
   const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, clock })
-  const feed = new FleetFeed(view, clock)
+  const feed = new FleetFeeds(view, clock)
   const stopping = new AbortController()
 
   stores.db.onCommit((changes) => {
@@ -113,7 +113,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(TaskService, tasksApi(tasks))
     router.service(
       ClockService,
-      clockApi({ ...stores, registry, clock, getVm: (ref) => ownedVm({ ...stores, view }, ref) }),
+      clockApi({ ...stores, registry, clock, getVm: (tenant, ref) => ownedVm({ ...stores, view }, tenant, ref) }),
     )
     router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
   }
@@ -154,22 +154,22 @@ export function createControlPlane(ports: Ports): ControlPlane {
 }
 
 const consoleVms = ({ vms, hosts }: Stores, view: FleetView): ConsoleVms => ({
-  findForConsole: (ref: string) => {
-    const vm = findVm(vms, ref)
-    const host = vm && hosts.find(vm.hostId)
+  findForConsole: (tenant, ref) => {
+    const vm = findVm(vms, tenant, ref)
+    const host = vm && hosts.findIn(tenant, vm.hostId)
     return vm && host && { id: vm.id, name: vm.name, hostId: vm.hostId, hostName: host.name }
   },
-  whyNone(ref) {
-    const unowned = findUnowned(view.unowned(), ref)
+  whyNone(tenant, ref) {
+    const unowned = findUnowned(view.unowned(tenant), ref)
     if (!unowned) return `there is no VM ${ref}`
-    const { code, params } = notOfThisFleet(unowned, hosts.find(unowned.hostId))
+    const { code, params } = notOfThisFleet(unowned, hosts.findIn(tenant, unowned.hostId))
     return faultLine(code, params)
   },
 })
 
 /** Digests of files to keep: of the catalogue, and of VMs whose image left it. */
 const wantedFiles = ({ images, vms }: Stores): Set<string> =>
-  new Set([...images.list().map((image) => image.sha256), ...vms.list().map((vm) => vm.imageSha256)])
+  new Set([...images.list().map((image) => image.sha256), ...vms.listAll().map((vm) => vm.imageSha256)])
 
 async function pruneDaily({ clock, log }: Ports, { audit }: Stores, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

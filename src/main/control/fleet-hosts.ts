@@ -80,7 +80,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
     },
     onboarding: {
       async addHost(input, task) {
-        const outcome = await addHost(onboarding, input, task)
+        const outcome = await addHost({ ...onboarding, tenant: input.tenant }, input, task)
         await untilReported(registry, outcome.resultId, clock)
         return outcome
       },
@@ -99,7 +99,7 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
     localPossible: () => localPossible(computer),
     sshConfigHosts: async () => (await listConfigHosts(paths.sshDir)).hosts,
     start() {
-      for (const host of hosts.list()) links.add(host.id)
+      for (const host of hosts.listAll()) links.add(host.id)
     },
     async stop() {
       await pushes.stop()

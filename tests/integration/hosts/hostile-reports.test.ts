@@ -139,7 +139,7 @@ describe('a control plane whose agent lies in its reports', () => {
           liar.lies = lies.map(({ message, flags }) => enveloped(message, { flags }))
           const fault = await session()
           expect(fault.code, String(fault.cause instanceof Error ? fault.cause.stack : fault)).not.toBe('app/bug')
-          const state = view.state()
+          const state = view.state('default')
           expect(() =>
             toJson(FleetStateSchema, fromBinary(FleetStateSchema, toBinary(FleetStateSchema, state))),
           ).not.toThrow()
@@ -157,7 +157,7 @@ describe('a control plane whose agent lies in its reports', () => {
     expect(hosts.get(host.id).agent).toEqual(host.agent)
     expect(
       vms
-        .list()
+        .listAll()
         .map((vm) => vm.name)
         .sort(),
     ).toEqual(['mine', 'theirs'])

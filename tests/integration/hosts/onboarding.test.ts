@@ -30,6 +30,7 @@ function aFleet(dir: string, name: string) {
     localAgentSocket: path.join(dir, 'agent.sock'),
   }
   const deps: OnboardingDeps = {
+    tenant: 'default',
     hosts: stores.hosts,
     hostKeys: stores.hostKeys,
     transaction: (work) => stores.db.transaction(work),
@@ -120,7 +121,7 @@ describe('adding a host over SSH', () => {
     expect(seen.done).toEqual(SSH_STEPS.slice(0, -1))
     expect(await left()).toBe('')
     expect(agents()).toEqual([])
-    expect(home.stores.hosts.list()).toEqual([])
+    expect(home.stores.hosts.listAll()).toEqual([])
     expect(home.stores.hostKeys.list(host.address, host.port)).toEqual([])
   })
 
@@ -142,7 +143,7 @@ describe('adding a host over SSH', () => {
     const again = addHost(home.deps, input('rack2'), task)
     await expect(again).rejects.toMatchObject({ code: 'host/already-added', params: { host: 'rack1' } })
     expect(agents()).toEqual(before)
-    expect(home.stores.hosts.list()).toHaveLength(1)
+    expect(home.stores.hosts.listAll()).toHaveLength(1)
   })
 
   it('asks before it takes a host from another control plane, and changes nothing without a yes', async () => {

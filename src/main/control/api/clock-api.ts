@@ -9,13 +9,14 @@ import type { AuditEvent } from '../store/audit-store.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import type { Registry } from '../sync/registry.ts'
+import { principalOf } from './principal.ts'
 
 /** The agent asks the guest, waits for chrony's burst and measures again, each with a deadline of its own. */
 const SET_TIMEOUT_MS = 45_000
 
 export interface ClockApiDeps {
-  /** A VM of this fleet that is not deleted; raises vm/* faults. */
-  getVm(ref: string): VmRow
+  /** A VM of the tenant that is not deleted; raises vm/* faults. */
+  getVm(tenant: string, ref: string): VmRow
   hosts: HostsStore
   registry: Registry
   audit: { add(event: AuditEvent): void }
@@ -25,9 +26,9 @@ export interface ClockApiDeps {
 /** Setting guests' clocks. The one act that needs the host at once. */
 export function clockApi(deps: ClockApiDeps): ServiceImpl<typeof ClockService> {
   return {
-    setGuestClock: async (request, { signal }) => {
-      const vm = deps.getVm(check('vmRef', request).vm)
-      const clock = await setClock(deps, vm, signal)
+    setGuestClock: async (request, context) => {
+      const vm = deps.getVm(principalOf(context).tenant, check('vmRef', request).vm)
+      const clock = await setClock(deps, vm, context.signal)
       const at = { date: new Date(deps.clock.now()), monotonic: deps.clock.monotonic() }
       // Told just now: its newest moment is now.
       const builtAt = clock.lastAct?.at ?? clock.measuredAt

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FleetService } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import type { FleetFeed } from './fleet-feed.ts'
+import type { FleetFeeds } from './fleet-feeds.ts'
+import { principalOf } from './principal.ts'
 
 const MAX_CONFIG_HOSTS = 500
 
@@ -16,10 +17,10 @@ export interface FleetInfo {
   sshConfigHosts(): Promise<string[]>
 }
 
-/** The stream of the whole fleet, and what this control plane is. Streams end when `stopping` aborts. */
-export function fleetApi(feed: FleetFeed, info: FleetInfo, stopping: AbortSignal): ServiceImpl<typeof FleetService> {
+/** The stream of the whole fleet of a tenant, and what this control plane is. Streams end when `stopping` aborts. */
+export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSignal): ServiceImpl<typeof FleetService> {
   return {
-    watchFleet: (_, { signal }) => feed.watch(AbortSignal.any([signal, stopping])),
+    watchFleet: (_, context) => feeds.watch(principalOf(context).tenant, AbortSignal.any([context.signal, stopping])),
     getInfo: async () => {
       const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
       const tiny = info.buildTiny()

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf'
 import type { Clock } from '../../../ipc/base/clock.ts'
-import { Fault } from '../../../ipc/faults.ts'
 import {
   type FleetDelta,
   FleetDeltaSchema,
@@ -25,7 +24,6 @@ import { ShownPart } from './shown-part.ts'
 export const DELTA_MS = 100
 /** Values age without an event: looked at this often while somebody watches, ms. */
 const AGING_MS = 5_000
-const MAX_WATCHERS = 64
 /** A watcher this many deltas behind is ended, so that it opens again and gets the whole state. */
 const MAX_QUEUED = 100
 
@@ -120,11 +118,8 @@ export class FleetFeed {
     this.#schedule()
   }
 
-  /** Ends when the signal aborts or the watcher falls too far behind. Raises input/too-large past 64 watchers. */
+  /** Ends when the signal aborts or the watcher falls too far behind. */
   async *watch(signal: AbortSignal): AsyncGenerator<WatchFleetResponse> {
-    if (this.#watchers.size >= MAX_WATCHERS) {
-      throw new Fault('input/too-large', 'transient', { detail: `${MAX_WATCHERS} windows watch already` })
-    }
     const watcher: Watcher = { queue: [], overrun: false, wake: () => {} }
     const stop = () => watcher.wake()
     signal.addEventListener('abort', stop, { once: true })

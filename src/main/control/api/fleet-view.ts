@@ -45,24 +45,25 @@ export class FleetView {
     this.#clocks = new ClockVerdicts(sources.registry, sources.clock)
   }
 
-  state(): FleetState {
+  /** All of one tenant, and what all tenants share. */
+  state(tenant: string): FleetState {
     const { tasks } = this.#from
     return create(FleetStateSchema, {
-      hosts: this.hosts(),
-      vms: this.vms(),
-      images: this.images(),
-      tasks: tasks.list().map(taskView),
-      ports: this.ports(),
+      hosts: this.hosts(tenant),
+      vms: this.vms(tenant),
+      images: this.images(tenant),
+      tasks: tasks.list(tenant).map(taskView),
+      ports: this.ports(tenant),
     })
   }
 
-  hosts(): Host[] {
-    const allocations = this.allocations()
-    return this.#from.hosts.list().map((row) => this.#host(row, allocations.get(row.id)))
+  hosts(tenant: string): Host[] {
+    const allocations = this.allocations(tenant)
+    return this.#from.hosts.list(tenant).map((row) => this.#host(row, allocations.get(row.id)))
   }
 
-  findHost(id: string): Host | undefined {
-    const row = this.#from.hosts.find(id)
+  findHost(tenant: string, id: string): Host | undefined {
+    const row = this.#from.hosts.findIn(tenant, id)
     return row && this.host(row)
   }
 
@@ -71,12 +72,12 @@ export class FleetView {
   }
 
   /** Every VM with a row, then those a host runs that no row names. */
-  vms(): Vm[] {
+  vms(tenant: string): Vm[] {
     const names = this.#imageNames()
-    const rows = this.#from.vms.list()
-    const hosts = this.#from.hosts.list()
+    const rows = this.#from.vms.list(tenant)
+    const hosts = this.#from.hosts.list(tenant)
     const byId = new Map(hosts.map((host) => [host.id, host]))
-    const known = new Set(rows.map((row) => row.id))
+    const known = this.#known()
     return [
       ...rows.flatMap((row) => {
         const host = byId.get(row.hostId)
@@ -86,48 +87,50 @@ export class FleetView {
     ]
   }
 
-  vmsOf(hostId: string): Vm[] {
-    const host = this.#from.hosts.find(hostId)
+  vmsOf(tenant: string, hostId: string): Vm[] {
+    const host = this.#from.hosts.findIn(tenant, hostId)
     if (!host) return []
     const names = this.#imageNames()
     const rows = this.#from.vms.listByHost(host.id)
-    const known = new Set(rows.map((row) => row.id))
-    return [...rows.map((row) => this.#vm(row, host, names.get(row.imageSha256))), ...this.#unowned(host, known)]
+    return [
+      ...rows.map((row) => this.#vm(row, host, names.get(row.imageSha256))),
+      ...this.#unowned(host, this.#known()),
+    ]
   }
 
   /** By id; one that no row names too. */
-  findVm(id: string): Vm | undefined {
-    const row = this.#from.vms.find(id)
+  findVm(tenant: string, id: string): Vm | undefined {
+    const row = this.#from.vms.findIn(tenant, id)
     if (row) return this.vm(row)
-    const unowned = this.unowned().find((vm) => vm.id === id)
+    const unowned = this.unowned(tenant).find((vm) => vm.id === id)
     return unowned && this.#unownedVm(unowned, this.#from.hosts.get(unowned.hostId))
   }
 
-  /** Of all hosts, those that no row names. */
-  unowned(): UnownedVm[] {
-    const { vms, hosts, registry } = this.#from
-    const known = { has: (id: string) => vms.find(id) !== undefined }
-    return hosts.list().flatMap((host) => unownedOf(host.id, registry.live(host.id), known))
+  /** Of all hosts of the tenant, those that no row names. */
+  unowned(tenant: string): UnownedVm[] {
+    const { hosts, registry } = this.#from
+    return hosts.list(tenant).flatMap((host) => unownedOf(host.id, registry.live(host.id), this.#known()))
   }
 
   /** Ascending by host and host port. */
-  ports(): Port[] {
-    const hosts = [...this.#from.hosts.list()].sort((a, b) => (a.name < b.name ? -1 : 1))
-    return hosts.flatMap((host) => this.portsOf(host.id))
+  ports(tenant: string): Port[] {
+    const hosts = [...this.#from.hosts.list(tenant)].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return hosts.flatMap((host) => this.portsOf(tenant, host.id))
   }
 
   /** Ascending by host port. */
-  portsOf(hostId: string): Port[] {
+  portsOf(tenant: string, hostId: string): Port[] {
+    if (!this.#from.hosts.findIn(tenant, hostId)) return []
     return this.#from.exposures.listByHost(hostId).flatMap((row) => this.#port(row) ?? [])
   }
 
-  findPort(id: string): Port | undefined {
-    const row = this.#from.exposures.find(id)
+  findPort(tenant: string, id: string): Port | undefined {
+    const row = this.#from.exposures.findIn(tenant, id)
     return row && this.#port(row)
   }
 
-  findTask(id: string): Task | undefined {
-    const row = this.#from.tasks.find(id)
+  findTask(tenant: string, id: string): Task | undefined {
+    const row = this.#from.tasks.find(tenant, id)
     return row && taskView(row)
   }
 
@@ -135,25 +138,26 @@ export class FleetView {
     return this.#vm(row, this.#from.hosts.get(row.hostId), this.#from.images.findBySha256(row.imageSha256)?.name)
   }
 
-  images(): Image[] {
-    const hosts = this.#from.hosts.list()
-    return this.#from.images.list().map((row) => this.#image(row, hosts))
+  /** Images are everybody's; who uses and who keeps them is told of the tenant alone. */
+  images(tenant: string): Image[] {
+    const hosts = this.#from.hosts.list(tenant)
+    return this.#from.images.list().map((row) => this.#image(tenant, row, hosts))
   }
 
-  image(row: ImageRow): Image {
-    return this.#image(row, this.#from.hosts.list())
+  image(tenant: string, row: ImageRow): Image {
+    return this.#image(tenant, row, this.#from.hosts.list(tenant))
   }
 
-  #image(row: ImageRow, hosts: readonly HostRow[]): Image {
+  #image(tenant: string, row: ImageRow, hosts: readonly HostRow[]): Image {
     const cachedOn = hosts
       .filter((host) => this.#from.registry.live(host.id).report?.images.some((i) => i.sha256 === row.sha256))
       .map((host) => host.id)
-    return imageView(row, this.#from.vms.countByImage(row.sha256), cachedOn)
+    return imageView(row, this.#from.vms.countByImage(tenant, row.sha256), cachedOn)
   }
 
   /** Committed per host id to VMs that are not deleted. */
-  allocations(): Map<string, Allocation> {
-    return allocate(this.#from.vms.list())
+  allocations(tenant: string): Map<string, Allocation> {
+    return allocate(this.#from.vms.list(tenant))
   }
 
   #host(row: HostRow, allocation: Allocation | undefined): Host {
@@ -186,13 +190,18 @@ export class FleetView {
     return portView(row, { vm, host, live: registry.live(host.id), monotonicNow: clock.monotonic() })
   }
 
-  #unowned(host: HostRow, known: ReadonlySet<string>): Vm[] {
+  #unowned(host: HostRow, known: { has(id: string): boolean }): Vm[] {
     return unownedOf(host.id, this.#from.registry.live(host.id), known).map((vm) => this.#unownedVm(vm, host))
   }
 
   #unownedVm(vm: UnownedVm, host: HostRow): Vm {
     const { registry, clock } = this.#from
     return unownedView(vm, { host, live: registry.live(host.id), monotonicNow: clock.monotonic() })
+  }
+
+  /** A row of whatever tenant owns its VM. */
+  #known() {
+    return { has: (id: string) => this.#from.vms.find(id) !== undefined }
   }
 
   #imageNames(): Map<string, string> {

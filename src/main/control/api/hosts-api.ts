@@ -1,4 +1,4 @@
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../../ipc/rules.ts'
@@ -11,6 +11,7 @@ import type { Registry } from '../sync/registry.ts'
 import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
+import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
 
 /** How to reach a host over SSH; empty text = not given. Secrets stay in memory. */
@@ -30,6 +31,7 @@ export interface SshInput {
 }
 
 export interface AddHostInput {
+  tenant: string
   name: string
   way: { kind: 'local'; takeOver: boolean } | ({ kind: 'ssh' } & SshInput)
 }
@@ -66,27 +68,28 @@ export interface HostsApiDeps {
 /** Hosts: what takes time becomes a task, and the answer does not wait for it. */
 export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostService>> {
   const { hosts, view, links } = deps
-  const resolve = (request: { host: string }) => hosts.resolve(check('hostRef', request).host)
+  const resolve = (request: { host: string }, context: HandlerContext) =>
+    hosts.resolve(principalOf(context).tenant, check('hostRef', request).host)
   return {
-    listHosts: () => ({ hosts: view.hosts() }),
-    getHost: (request) => ({ host: view.host(resolve(request)) }),
-    addHost: (request) => addHost(deps, request),
-    removeHost: async (request) => removeHost(deps, resolve(request), request),
-    reconnectHost: (request) => {
-      links.tryNow(resolve(request).id)
+    listHosts: (_, context) => ({ hosts: view.hosts(principalOf(context).tenant) }),
+    getHost: (request, context) => ({ host: view.host(resolve(request, context)) }),
+    addHost: (request, context) => addHost(deps, principalOf(context).tenant, request),
+    removeHost: async (request, context) => removeHost(deps, resolve(request, context), request),
+    reconnectHost: (request, context) => {
+      links.tryNow(resolve(request, context).id)
       return {}
     },
-    signInHost: (request) => {
-      links.signIn(resolve(request).id, { password: request.password, passphrase: request.passphrase })
+    signInHost: (request, context) => {
+      links.signIn(resolve(request, context).id, { password: request.password, passphrase: request.passphrase })
       return {}
     },
-    acceptHostKey: (request) => {
+    acceptHostKey: (request, context) => {
       const { fingerprint } = check('acceptHostKey', request)
-      links.acceptKey(resolve(request).id, fingerprint)
+      links.acceptKey(resolve(request, context).id, fingerprint)
       return {}
     },
-    takeOverHost: (request) => {
-      const host = resolve(request)
+    takeOverHost: (request, context) => {
+      const host = resolve(request, context)
       if (request.useOlderData) overrule(deps, host)
       else takeOver(deps, host)
       return {}
@@ -94,14 +97,14 @@ export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostSer
   }
 }
 
-function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, request: AddHostRequest) {
+function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, tenant: string, request: AddHostRequest) {
   const { name } = check('addHost', request)
-  const input: AddHostInput = { name, way: wayOf(request) }
-  const known = hosts.findByName(name)
+  const input: AddHostInput = { tenant, name, way: wayOf(request) }
+  const known = hosts.findByName(tenant, name)
   if (known && request.ifAbsent) return { host: view.host(known) }
   if (known) throw new Fault('host/name-taken', 'conflict', { host: name })
-  const id = tasks.start('add_host', name, (task) => onboarding.addHost(input, task))
-  return { task: taskView(tasks.get(id)) }
+  const id = tasks.start(tenant, 'add_host', name, (task) => onboarding.addHost(input, task))
+  return { task: taskView(tasks.get(tenant, id)) }
 }
 
 /** Only what its last try said is taken over: a person must have seen whose it is. */
@@ -148,8 +151,8 @@ async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: b
     return { leftBehind }
   }
   if (!deps.registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
-  const id = deps.tasks.start('remove_host', host.name, (task) => uninstall(deps, host.id, task))
-  return { leftBehind, task: taskView(deps.tasks.get(id)) }
+  const id = deps.tasks.start(host.tenant, 'remove_host', host.name, (task) => uninstall(deps, host.id, task))
+  return { leftBehind, task: taskView(deps.tasks.get(host.tenant, id)) }
 }
 
 async function uninstall(deps: HostsApiDeps, hostId: string, task: TaskContext): Promise<TaskOutcome> {

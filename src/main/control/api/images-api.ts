@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AddImageRequest, CollectImagesRequest, ImageService } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import { check } from '../../../ipc/rules.ts'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
 import { collectOn } from '../hosts/image-collection.ts'
@@ -12,6 +13,7 @@ import type { TaskRow } from '../store/tasks-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
+import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
 
 export interface ImagesApiDeps extends BuiltImageDeps {
@@ -28,26 +30,28 @@ export function imagesApi(deps: ImagesApiDeps): Partial<ServiceImpl<typeof Image
   const { images, view } = deps
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
   return {
-    listImages: () => ({ images: view.images() }),
-    addImage: (request) => ({ image: view.image(addImage(deps, request)) }),
+    listImages: (_, context) => ({ images: view.images(principalOf(context).tenant) }),
+    addImage: (request, context) => ({ image: view.image(principalOf(context).tenant, addImage(deps, request)) }),
     buildTinyImage: () => ({ task: taskView(startBuild(deps, deps.builders.tiny)) }),
     buildDebianImage: () => ({ task: taskView(startBuild(deps, deps.builders.debian)) }),
-    setDefaultImage: (request) => ({ image: view.image(images.setDefault(resolve(request).id)) }),
-    removeImage: async (request) => {
-      const row = images.remove(resolve(request).id)
+    setDefaultImage: (request, context) => ({
+      image: view.image(principalOf(context).tenant, images.setDefault(resolve(request).id)),
+    }),
+    removeImage: async (request, context) => {
+      const row = images.remove(principalOf(context).tenant, resolve(request).id)
       if (row.url === '' && !images.findBySha256(row.sha256)) await deps.files.remove(row.sha256)
       return {}
     },
-    collectImages: (request, { signal }) => collectImages(deps, request, signal),
+    collectImages: (request, context) => collectImages(deps, principalOf(context).tenant, request, context.signal),
   }
 }
 
 /** The one answer that waits for hosts: what goes is theirs to say. Those that are not connected say so in it. */
-async function collectImages(deps: ImagesApiDeps, request: CollectImagesRequest, signal: AbortSignal) {
+async function collectImages(deps: ImagesApiDeps, tenant: string, request: CollectImagesRequest, signal: AbortSignal) {
   const { hosts, images, registry } = deps
   const catalogue = images.list()
   const namesOf = (sha256: string) => catalogue.filter((row) => row.sha256 === sha256).map((row) => row.name)
-  const asked = request.host === '' ? hosts.list() : [hosts.resolve(check('hostRef', request).host)]
+  const asked = request.host === '' ? hosts.list(tenant) : [hosts.resolve(tenant, check('hostRef', request).host)]
   return {
     hosts: await Promise.all(asked.map((host) => collectOn({ sessions: registry, namesOf }, host, request, signal))),
   }
@@ -70,14 +74,17 @@ function addImage({ images }: ImagesApiDeps, request: AddImageRequest): ImageRow
   return request.makeDefault ? images.setDefault(row.id) : row
 }
 
-/** The running build of that image when there is one. Raises image/build-impossible. */
+/** The running build of that image when there is one: images are everybody's, and so is their making. Raises image/build-impossible. */
 function startBuild(deps: ImagesApiDeps, builder: ImageBuilder) {
   const { tasks } = deps
   const { name } = builder.image
   const isIt = (task: TaskRow) => task.kind === 'build_image' && task.subject === name && task.endedAt === null
-  const running = tasks.list().find(isIt)
+  const running = tasks.list(SYSTEM_TENANT).find(isIt)
   if (running) return running
   const { possible, detail } = builder.possible()
   if (!possible) throw new Fault('image/build-impossible', 'permanent', { image: name, detail })
-  return tasks.get(tasks.start('build_image', name, (task) => buildImage(deps, builder, task)))
+  return tasks.get(
+    SYSTEM_TENANT,
+    tasks.start(SYSTEM_TENANT, 'build_image', name, (task) => buildImage(deps, builder, task)),
+  )
 }

@@ -1,4 +1,4 @@
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type * as agent from '../../../ipc/gen/eitri/agent/v1/network_pb.js'
 import type { NetworkService } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { check } from '../../../ipc/rules.ts'
@@ -9,6 +9,7 @@ import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { FleetView } from './fleet-view.ts'
 import { findingViews } from './network-view.ts'
+import { principalOf } from './principal.ts'
 
 /** The agent looks before and after, each look and each change with a deadline of its own. */
 const ASK_TIMEOUT_MS = 25_000
@@ -23,21 +24,23 @@ export interface NetworksApiDeps {
 /** Hosts' networks. Looking at a host's filters and mending them is the host's work, now. */
 export function networksApi(deps: NetworksApiDeps): ServiceImpl<typeof NetworkService> {
   const { hosts, view } = deps
-  const resolve = (request: { host: string }) => hosts.resolve(check('hostRef', request).host)
+  const resolve = (request: { host: string }, context: HandlerContext) =>
+    hosts.resolve(principalOf(context).tenant, check('hostRef', request).host)
   return {
-    listNetworks: (request) => {
-      const asked = request.host === '' ? view.hosts() : [view.host(resolve(request))]
+    listNetworks: (request, context) => {
+      const asked =
+        request.host === '' ? view.hosts(principalOf(context).tenant) : [view.host(resolve(request, context))]
       return { networks: asked.flatMap(({ networks }) => networks) }
     },
-    checkNetwork: async (request, { signal }) => ({
-      findings: await ask(deps, resolve(request), signal, ({ connection, sessionId }, options) =>
+    checkNetwork: async (request, context) => ({
+      findings: await ask(deps, resolve(request, context), context.signal, ({ connection, sessionId }, options) =>
         connection.client.checkNetwork({ sessionId }, options),
       ),
     }),
-    mendNetwork: async (request, { signal }) => {
-      const host = resolve(request)
+    mendNetwork: async (request, context) => {
+      const host = resolve(request, context)
       const { findingId, undo } = check('mendNetwork', request)
-      const findings = await ask(deps, host, signal, ({ connection, sessionId }, options) =>
+      const findings = await ask(deps, host, context.signal, ({ connection, sessionId }, options) =>
         connection.client.mendNetwork({ sessionId, findingId, undo }, options),
       )
       deps.audit.add({

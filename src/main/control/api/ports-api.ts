@@ -6,6 +6,7 @@ import type { ExposureRow, ExposuresStore } from '../store/exposures-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { getLiveVm, getVm } from '../vms/vm-directory.ts'
 import type { FleetView } from './fleet-view.ts'
+import { principalOf } from './principal.ts'
 
 export interface PortsApiDeps {
   vms: VmsStore
@@ -17,26 +18,27 @@ export interface PortsApiDeps {
 export function portsApi(deps: PortsApiDeps): ServiceImpl<typeof PortService> {
   const { vms, exposures, view } = deps
   return {
-    publishPort: (request) => publish(deps, request),
-    listPorts: (request) => {
-      if (request.vm === '') return { ports: view.ports() }
-      const { id } = getVm(vms, check('vmRef', { vm: request.vm }).vm)
-      return { ports: view.ports().filter((port) => port.vmId === id) }
+    publishPort: (request, context) => publish(deps, principalOf(context).tenant, request),
+    listPorts: (request, context) => {
+      const { tenant } = principalOf(context)
+      if (request.vm === '') return { ports: view.ports(tenant) }
+      const { id } = getVm(vms, tenant, check('vmRef', { vm: request.vm }).vm)
+      return { ports: view.ports(tenant).filter((port) => port.vmId === id) }
     },
-    unpublishPort: (request) => {
-      exposures.remove(check('portRef', request).id)
+    unpublishPort: (request, context) => {
+      exposures.remove(principalOf(context).tenant, check('portRef', request).id)
       return {}
     },
   }
 }
 
-function publish({ vms, exposures, view }: PortsApiDeps, request: PublishPortRequest) {
+function publish({ vms, exposures, view }: PortsApiDeps, tenant: string, request: PublishPortRequest) {
   const wanted = check('publishPort', {
     ...request,
     protocol: request.protocol || 'tcp',
     scope: request.scope || 'lan',
   })
-  const { id: vmId } = getLiveVm(vms, wanted.vm)
+  const { id: vmId } = getLiveVm(vms, tenant, wanted.vm)
   const { guestPort, hostPort, protocol, scope } = wanted
   const same = (row: ExposureRow) =>
     row.guestPort === guestPort &&
@@ -44,8 +46,8 @@ function publish({ vms, exposures, view }: PortsApiDeps, request: PublishPortReq
     row.scope === scope &&
     (hostPort === 0 || row.hostPort === hostPort)
   const found = request.ifAbsent ? exposures.listByVm(vmId).find(same) : undefined
-  if (found) return { port: view.findPort(found.id), created: false }
+  if (found) return { port: view.findPort(tenant, found.id), created: false }
   const id = randomBytes(16).toString('hex')
   const row = exposures.create({ id, vmId, guestPort, hostPort, protocol, scope })
-  return { port: view.findPort(row.id), created: true }
+  return { port: view.findPort(tenant, row.id), created: true }
 }

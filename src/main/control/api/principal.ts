@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { createContextKey, type HandlerContext, type Interceptor } from '@connectrpc/connect'
+import { type ContextValues, createContextKey, type HandlerContext, type Interceptor } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import { isName } from '../../../ipc/names.ts'
 import {
@@ -36,6 +36,8 @@ export function principalOf({ values }: Pick<HandlerContext, 'values'>): Princip
   return principal
 }
 
+export const setPrincipal = (values: ContextValues, principal: Principal) => values.set(PRINCIPAL, principal)
+
 /** Names who asks, for handlers and for the audit trail. Raises tenant/not-found. */
 export const principals =
   (tenants: KnownTenants): Interceptor =>
@@ -47,7 +49,7 @@ export const principals =
       client: clientOf(req.header.get(CLIENT_HEADER)),
       requestId: requestIdOf(req.header.get(REQUEST_ID_HEADER) ?? undefined),
     }
-    req.contextValues.set(PRINCIPAL, principal)
+    setPrincipal(req.contextValues, principal)
     return actingAs(principal, () => next(req))
   }
 

@@ -3,17 +3,19 @@ import { Fault } from '../../../ipc/faults.ts'
 import type { AnswerTaskRequest, TaskService } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Answer } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
+import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
 
 /** Tasks: looked at, answered and cancelled; none is started here. */
 export function tasksApi(tasks: TaskRunner): ServiceImpl<typeof TaskService> {
   return {
-    listTasks: () => ({ tasks: tasks.list().map(taskView) }),
-    getTask: ({ id }) => ({ task: taskView(tasks.get(id)) }),
-    answerTask: (request) => ({
-      task: taskView(tasks.answer(request.taskId, request.questionId, answerOf(request))),
-    }),
-    cancelTask: ({ id }) => ({ task: taskView(tasks.cancel(id)) }),
+    listTasks: (_, context) => ({ tasks: tasks.list(principalOf(context).tenant).map(taskView) }),
+    getTask: ({ id }, context) => ({ task: taskView(tasks.get(principalOf(context).tenant, id)) }),
+    answerTask: (request, context) => {
+      const { taskId, questionId } = request
+      return { task: taskView(tasks.answer(principalOf(context).tenant, taskId, questionId, answerOf(request))) }
+    },
+    cancelTask: ({ id }, context) => ({ task: taskView(tasks.cancel(principalOf(context).tenant, id)) }),
   }
 }
 

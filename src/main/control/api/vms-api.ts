@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { POLICY_NOT_REACHED } from '../../../ipc/clock-words.ts'
@@ -28,8 +28,9 @@ import {
   NO_OPINION,
   withDefaults,
 } from '../vms/vm-defaults.ts'
-import { DEFAULT_TENANT, findVm, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
+import { findVm, getDeletedVm, getLiveVm, getVm } from '../vms/vm-directory.ts'
 import type { FleetView } from './fleet-view.ts'
+import { principalOf } from './principal.ts'
 
 export interface VmsApiDeps {
   hosts: HostsStore
@@ -43,87 +44,98 @@ export interface VmsApiDeps {
 /** VMs: desired state only. Every answer comes from here; the host follows in its own time. */
 export function vmsApi(deps: VmsApiDeps): Partial<ServiceImpl<typeof VmService>> {
   const { vms, view } = deps
-  const live = (ref: string, action: VmAction) => ({ vm: act(deps, ownedVm(deps, ref), action) })
-  const deleted = (ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>
+  const live = (request: { vm: string }, context: HandlerContext, action: VmAction) => ({
+    vm: act(deps, ownedVm(deps, principalOf(context).tenant, check('vmRef', request).vm), action),
+  })
+  const deleted = (tenant: string, ref: string, action: VmAction, lost: (vm: VmRow) => boolean) =>
     act(
       deps,
-      owned(deps, ref, () => getDeletedVm(vms, ref, lost)),
+      owned(deps, tenant, ref, () => getDeletedVm(vms, tenant, ref, lost)),
       action,
     )
   return {
-    listVms: () => ({ vms: view.vms() }),
-    getVm: (request) => ({ vm: getShown(deps, check('vmRef', request).vm) }),
-    createVm: (request) => createVm(deps, request),
-    startVm: (request) => live(check('vmRef', request).vm, { do: 'start' }),
-    stopVm: (request) => live(check('vmRef', request).vm, { do: 'stop', force: request.force }),
-    restartVm: (request) => live(check('vmRef', request).vm, { do: 'restart' }),
-    deleteVm: (request) => live(check('vmRef', request).vm, { do: 'delete' }),
-    undeleteVm: (request) => {
+    listVms: (_, context) => ({ vms: view.vms(principalOf(context).tenant) }),
+    getVm: (request, context) => ({ vm: getShown(deps, principalOf(context).tenant, check('vmRef', request).vm) }),
+    createVm: (request, context) => createVm(deps, principalOf(context).tenant, request),
+    startVm: (request, context) => live(request, context, { do: 'start' }),
+    stopVm: (request, context) => live(request, context, { do: 'stop', force: request.force }),
+    restartVm: (request, context) => live(request, context, { do: 'restart' }),
+    deleteVm: (request, context) => live(request, context, { do: 'delete' }),
+    undeleteVm: (request, context) => {
+      const { tenant } = principalOf(context)
       const { vm, newName } = check('undeleteVm', request)
       const now = new Date(deps.clock.now())
-      return { vm: deleted(vm, { do: 'undelete', newName }, (row) => isBeyondUndelete(row, seenOf(deps, row), now)) }
+      const lost = (row: VmRow) => isBeyondUndelete(row, seenOf(deps, row), now)
+      return { vm: deleted(tenant, vm, { do: 'undelete', newName }, lost) }
     },
-    purgeVm: (request) => {
-      deleted(check('vmRef', request).vm, { do: 'purge' }, (row) => row.graceS === 0)
+    purgeVm: (request, context) => {
+      const { vm } = check('vmRef', request)
+      deleted(principalOf(context).tenant, vm, { do: 'purge' }, (row) => row.graceS === 0)
       return {}
     },
-    adoptVm: (request) => adoptVm(deps, check('adoptVm', request)),
-    updateVm: (request) => updateVm(deps, check('updateVm', { ...request, clockPolicy: request.clockPolicy ?? '' })),
+    adoptVm: (request, context) => adoptVm(deps, principalOf(context).tenant, check('adoptVm', request)),
+    updateVm: (request, context) =>
+      updateVm(
+        deps,
+        principalOf(context).tenant,
+        check('updateVm', { ...request, clockPolicy: request.clockPolicy ?? '' }),
+      ),
   }
 }
 
-function updateVm(deps: VmsApiDeps, { vm: ref, clockPolicy: word }: Checked<'updateVm'>) {
-  const row = ownedVm(deps, ref)
+function updateVm(deps: VmsApiDeps, tenant: string, { vm: ref, clockPolicy: word }: Checked<'updateVm'>) {
+  const row = ownedVm(deps, tenant, ref)
   const clockPolicy = word === '' ? row.clockPolicy : clockPolicyOf(word)
   if (clockPolicy === row.clockPolicy) return { vm: deps.view.vm(row) }
   const next = deps.vms.edit(row.id, 'vm.update', { clockPolicy }, { clock_policy: clockPolicy })
   return { vm: deps.view.vm(next), notReached: POLICY_NOT_REACHED }
 }
 
-/** A VM of this fleet that is not deleted, by name or id. Raises vm/not-found, vm/deleted, vm/unowned. */
-export const ownedVm = (deps: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>, ref: string): VmRow =>
-  owned(deps, ref, getLiveVm)
+/** A VM of the tenant that is not deleted, by name or id. Raises vm/not-found, vm/deleted, vm/unowned. */
+export const ownedVm = (deps: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>, tenant: string, ref: string): VmRow =>
+  owned(deps, tenant, ref, getLiveVm)
 
 /** One of this fleet; raises vm/unowned where a host keeps the VM that is meant, else what `get` does. */
 function owned(
   { vms, hosts, view }: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>,
+  tenant: string,
   ref: string,
-  get: (vms: VmsStore, ref: string) => VmRow,
+  get: (vms: VmsStore, tenant: string, ref: string) => VmRow,
 ): VmRow {
   try {
-    return get(vms, ref)
+    return get(vms, tenant, ref)
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'vm/not-found') throw error
-    const unowned = findUnowned(view.unowned(), ref)
-    throw unowned ? notOfThisFleet(unowned, hosts.find(unowned.hostId)) : error
+    const unowned = findUnowned(view.unowned(tenant), ref)
+    throw unowned ? notOfThisFleet(unowned, hosts.findIn(tenant, unowned.hostId)) : error
   }
 }
 
 /** Looking is open to VMs of no fleet too. */
-function getShown({ vms, view }: VmsApiDeps, ref: string): Vm | undefined {
-  const row = findVm(vms, ref)
-  const unowned = row ? undefined : findUnowned(view.unowned(), ref)
-  return unowned ? view.findVm(unowned.id) : view.vm(row ?? getVm(vms, ref))
+function getShown({ vms, view }: VmsApiDeps, tenant: string, ref: string): Vm | undefined {
+  const row = findVm(vms, tenant, ref)
+  const unowned = row ? undefined : findUnowned(view.unowned(tenant), ref)
+  return unowned ? view.findVm(tenant, unowned.id) : view.vm(row ?? getVm(vms, tenant, ref))
 }
 
-function adoptVm({ vms, hosts, registry, view }: VmsApiDeps, { vm: ref, newName }: Checked<'adoptVm'>) {
-  const unowned = findUnowned(view.unowned(), ref)
+function adoptVm({ vms, hosts, registry, view }: VmsApiDeps, tenant: string, { vm: ref, newName }: Checked<'adoptVm'>) {
+  const unowned = findUnowned(view.unowned(tenant), ref)
   if (!unowned) {
-    const row = vms.find(ref) ?? vms.findLive(DEFAULT_TENANT, newName || ref)
+    const row = vms.findIn(tenant, ref) ?? vms.findLive(tenant, newName || ref)
     if (!row) throw new Fault('vm/not-found', 'permanent', { vm: ref })
     return { vm: view.vm(row), adopted: false }
   }
-  const host = hosts.get(unowned.hostId)
+  const host = hosts.resolve(tenant, unowned.hostId)
   if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
   return { vm: view.vm(kept(() => vms.adopt(adoptedVm(unowned, newName)))), adopted: true }
 }
 
-function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created: boolean } {
-  const found = findCreated(deps, request)
+function createVm(deps: VmsApiDeps, tenant: string, request: CreateVmRequest): { vm: Vm; created: boolean } {
+  const found = findCreated(deps, tenant, request)
   if (found) return { vm: deps.view.vm(found), created: false }
   const { name } = withDefaults(request, NO_OPINION)
   acceptUserData(request.cloudInit)
-  const host = chooseHost(candidates(deps), request.host, request.network)
+  const host = chooseHost(candidates(deps, tenant), request.host, request.network)
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)
   checkNetwork(checked.network, host)
@@ -132,10 +144,10 @@ function createVm(deps: VmsApiDeps, request: CreateVmRequest): { vm: Vm; created
   return { vm: deps.view.vm(row), created: true }
 }
 
-function findCreated({ vms }: VmsApiDeps, request: CreateVmRequest): VmRow | undefined {
-  const byId = request.vmId === '' ? undefined : vms.find(request.vmId)
+function findCreated({ vms }: VmsApiDeps, tenant: string, request: CreateVmRequest): VmRow | undefined {
+  const byId = request.vmId === '' ? undefined : vms.findIn(tenant, request.vmId)
   if (byId?.deletedAt) throw new Fault('vm/deleted', 'permanent', { vm: byId.name })
-  return byId ?? (request.ifAbsent ? vms.findLive(DEFAULT_TENANT, request.name) : undefined)
+  return byId ?? (request.ifAbsent ? vms.findLive(tenant, request.name) : undefined)
 }
 
 function newVm(request: CreateVmRequest, vm: CheckedCreate, image: ImageChoice, host: HostCandidate): NewVm {
@@ -163,9 +175,9 @@ function newVm(request: CreateVmRequest, vm: CheckedCreate, image: ImageChoice, 
   }
 }
 
-function candidates({ hosts, registry, view, clock }: VmsApiDeps): HostCandidate[] {
-  const allocations = view.allocations()
-  return hosts.list().map((host) => {
+function candidates({ hosts, registry, view, clock }: VmsApiDeps, tenant: string): HostCandidate[] {
+  const allocations = view.allocations(tenant)
+  return hosts.list(tenant).map((host) => {
     const live = registry.live(host.id)
     return {
       id: host.id,

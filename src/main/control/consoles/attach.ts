@@ -4,6 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Log } from '../../../ipc/base/log.ts'
 import { type ConsoleFrame, cutUtf8, decodeConsoleFrame, encodeConsoleFrame } from '../../../ipc/console-frames.ts'
 import { asFault } from '../../../ipc/faults.ts'
+import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
 import { KiB, LIMITS } from '../../../ipc/units.ts'
 import { refuseUpgrade } from '../refuse-upgrade.ts'
 import type { ConsoleBroker } from './broker.ts'
@@ -19,8 +20,8 @@ const SOCKET_MAX_BYTES = (CONSOLES_PER_WINDOW + 8) * LIMITS.consoleChunkBytes
 const PING_MS = 15_000
 
 export interface ConsoleEndpoint {
-  /** Takes over an upgrade request that was already authorised. */
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Takes over an upgrade request that was already authorised; its frames name VMs of this tenant. */
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, tenant: string): void
   /** Ends every window's socket with 1012 (service restart). */
   close(): void
 }
@@ -38,13 +39,13 @@ export function consoleEndpoint(broker: ConsoleBroker, log: Log, pingMs = PING_M
   }, pingMs)
   pings.unref()
   return {
-    upgrade(req, socket, head) {
+    upgrade(req, socket, head, tenant) {
       if (server.clients.size >= WINDOWS) {
         refuseUpgrade(socket, 503)
         return
       }
       server.handleUpgrade(req, socket, head, (ws) => {
-        windows.set(ws, new ConsoleWindow(ws, broker, log))
+        windows.set(ws, new ConsoleWindow(ws, broker, tenant, log))
         ws.on('close', () => windows.delete(ws))
       })
     },
@@ -56,7 +57,7 @@ export function consoleEndpoint(broker: ConsoleBroker, log: Log, pingMs = PING_M
   }
 }
 
-/** Serves /console on an HTTP server; `authorize` answers whether this request may. Returns what ends it. */
+/** Serves /console on an HTTP server; for VMs of the default tenant; `authorize` answers whether this request may. Returns what ends it. */
 export function attachConsole(
   http: Server,
   broker: ConsoleBroker,
@@ -65,7 +66,7 @@ export function attachConsole(
 ): () => void {
   const endpoint = consoleEndpoint(broker, log)
   http.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (req.url?.split('?')[0] === '/console' && authorize(req)) endpoint.upgrade(req, socket, head)
+    if (req.url?.split('?')[0] === '/console' && authorize(req)) endpoint.upgrade(req, socket, head, DEFAULT_TENANT)
     else refuseUpgrade(socket, 403)
   })
   return () => endpoint.close()
@@ -76,11 +77,13 @@ class ConsoleWindow {
   alive = true
   readonly #ws: WebSocket
   readonly #broker: ConsoleBroker
+  readonly #tenant: string
   readonly #viewers = new Map<number, ConsoleViewer>()
 
-  constructor(ws: WebSocket, broker: ConsoleBroker, log: Log) {
+  constructor(ws: WebSocket, broker: ConsoleBroker, tenant: string, log: Log) {
     this.#ws = ws
     this.#broker = broker
+    this.#tenant = tenant
     ws.on('message', (data: Buffer, binary: boolean) => {
       this.alive = true
       try {
@@ -124,7 +127,7 @@ class ConsoleWindow {
       void this.#send({ type: 'close', id: frame.id, reason })
       return
     }
-    const viewer = this.#broker.open(frame, {
+    const viewer = this.#broker.open(this.#tenant, frame, {
       send: (out) => this.#send(out),
       ended: () => this.#viewers.delete(frame.id),
       inputDrained: () => this.#ws.resume(),

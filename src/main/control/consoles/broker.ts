@@ -8,7 +8,7 @@ const MAX_VIEWERS = 1024
 
 export interface ConsoleBroker {
   /** Starts a viewer; undefined when it was refused, which the sink has been told as a final `close`. */
-  open(frame: Extract<ConsoleFrame, { type: 'open' }>, sink: ConsoleSink): ConsoleViewer | undefined
+  open(tenant: string, frame: Extract<ConsoleFrame, { type: 'open' }>, sink: ConsoleSink): ConsoleViewer | undefined
   /** Ends every viewer without a word: windows open them again when the control plane is back. */
   close(): void
 }
@@ -22,15 +22,15 @@ export function createConsoleBroker(parts: {
   const keyboards = new Keyboards()
   const viewers = new Set<ConsoleViewer>()
   return {
-    open(frame, sink) {
+    open(tenant, frame, sink) {
       const refuse = (why: string) => {
         void sink.send({ type: 'close', id: frame.id, reason: cutUtf8(`console unavailable: ${why}`) })
         return undefined
       }
-      const vm = parts.vms.findForConsole(frame.vm)
-      if (!vm) return refuse(parts.vms.whyNone(frame.vm))
+      const vm = parts.vms.findForConsole(tenant, frame.vm)
+      if (!vm) return refuse(parts.vms.whyNone(tenant, frame.vm))
       if (viewers.size >= MAX_VIEWERS) return refuse(`${vm.name} on ${vm.hostName}: ${MAX_VIEWERS} consoles are open`)
-      const viewer = new ConsoleViewer({ ...parts, keyboards }, vm, frame, sink)
+      const viewer = new ConsoleViewer({ ...parts, tenant, keyboards }, vm, frame, sink)
       viewers.add(viewer)
       void viewer.run().finally(() => viewers.delete(viewer))
       return viewer

@@ -18,10 +18,10 @@ export interface ConsoleVm {
 }
 
 export interface ConsoleVms {
-  /** A live VM by name, any by id, deleted ones too. */
-  findForConsole(nameOrId: string): ConsoleVm | undefined
+  /** A live VM of the tenant by name, any by id, deleted ones too. */
+  findForConsole(tenant: string, nameOrId: string): ConsoleVm | undefined
   /** Why it finds none. */
-  whyNone(nameOrId: string): string
+  whyNone(tenant: string, nameOrId: string): string
 }
 
 export interface ConsoleSessions {
@@ -41,6 +41,7 @@ export interface ConsoleSink {
 }
 
 export interface ViewerParts {
+  tenant: string
   vms: ConsoleVms
   sessions: ConsoleSessions
   keyboards: Keyboards
@@ -96,7 +97,7 @@ export class ConsoleViewer implements KeyboardViewer {
     })
     keyboards.join(this.#vm.id, this)
     while (!this.#closed) {
-      if (!this.#parts.vms.findForConsole(this.#vm.id)) {
+      if (!this.#parts.vms.findForConsole(this.#parts.tenant, this.#vm.id)) {
         this.close('the VM is gone')
         break
       }

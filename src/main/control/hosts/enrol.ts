@@ -4,6 +4,7 @@ import type { Log } from '../../../ipc/base/log.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { HostRow, NewHost } from '../store/host-row.ts'
+import { alreadyAdded } from '../store/hosts-store.ts'
 import { toldByHello } from '../sync/host-told.ts'
 import type { TaskContext } from '../tasks/task-context.ts'
 import type { AcceptedHostKey } from './accept-host-key.ts'
@@ -37,8 +38,11 @@ export interface AddHostInput {
 }
 
 export interface OnboardingDeps {
+  /** Whose the host becomes. */
+  tenant: string
   hosts: {
-    findByName(name: string): HostRow | undefined
+    findByName(tenant: string, name: string): HostRow | undefined
+    /** Of every tenant. */
     findByIdentity(identityPublicKey: string): HostRow | undefined
     create(host: NewHost): HostRow
   }
@@ -74,7 +78,7 @@ export async function firstReport(
   if (!known) return hello
   // That host's own session was just superseded by this one.
   deps.links.tryNow(known.id)
-  throw new Fault('host/already-added', 'conflict', { host: known.name })
+  throw alreadyAdded(deps.tenant, known)
 }
 
 /** Throws the error on unless it is another control plane's hold and a person agrees to end that. */
@@ -102,6 +106,7 @@ export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
   deps.transaction(() => {
     deps.hosts.create({
       id,
+      tenant: deps.tenant,
       name,
       kind,
       ssh,

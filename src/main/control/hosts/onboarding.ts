@@ -10,7 +10,7 @@ import { addSshHost } from './ssh-onboarding.ts'
  */
 export async function addHost(deps: OnboardingDeps, input: AddHostInput, task: TaskContext): Promise<TaskOutcome> {
   const { name, way } = input
-  if (deps.hosts.findByName(name)) throw new Fault('host/name-taken', 'conflict', { host: name })
+  if (deps.hosts.findByName(deps.tenant, name)) throw new Fault('host/name-taken', 'conflict', { host: name })
   if (way.kind === 'local')
     return { resultId: await addLocalHost(deps, { name, takeOver: way.takeOver === true }, task) }
   return { resultId: await addSshHost(deps, { ...way, name }, task) }

@@ -61,6 +61,12 @@ export class ExposuresStore {
       .map(rowOf)
   }
 
+  /** One of another tenant is none. */
+  findIn(tenant: string, id: string): ExposureRow | undefined {
+    const row = this.find(id)
+    return row?.tenant === tenant ? row : undefined
+  }
+
   find(id: string): ExposureRow | undefined {
     const raw = this.#db.find<RawExposure>('SELECT * FROM exposures WHERE id = $id', { id })
     return raw && rowOf(raw)
@@ -100,10 +106,11 @@ export class ExposuresStore {
     })
   }
 
-  /** Raises port/not-found. */
-  remove(id: string): ExposureRow {
+  /** Raises port/not-found, for one of another tenant too. */
+  remove(tenant: string, id: string): ExposureRow {
     return this.#db.transaction(() => {
-      const row = this.#get(id)
+      const row = this.findIn(tenant, id)
+      if (!row) throw new Fault('port/not-found', 'permanent', { port: id })
       const vm = this.#db.find<{ name: string }>('SELECT name FROM vms WHERE id = $vmId', { vmId: row.vmId })
       this.#db.run('DELETE FROM exposures WHERE id = $id', { id })
       this.#note('port.unpublish', row, vm?.name ?? '')

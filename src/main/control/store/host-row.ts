@@ -58,6 +58,7 @@ export type HostStatus = 'enrolled' | 'decommissioning'
 
 /** What onboarding knows at its end, written in one go. */
 export interface NewHost {
+  tenant: string
   /** 32 hex characters. */
   id: string
   name: string
@@ -70,7 +71,6 @@ export interface NewHost {
 }
 
 export interface HostRow extends NewHost {
-  tenant: string
   status: HostStatus
   /** Absent = never told. */
   capacity: CapacityRow | null

@@ -23,13 +23,24 @@ export class HostsStore {
     this.#now = now
   }
 
-  list(): HostRow[] {
+  /** Of every tenant: for the control plane's own work, never for an answer. */
+  listAll(): HostRow[] {
     return this.#db.list<RawHost>('SELECT * FROM hosts ORDER BY name').map(hostOf)
+  }
+
+  list(tenant: string): HostRow[] {
+    return this.#db.list<RawHost>('SELECT * FROM hosts WHERE tenant = $tenant ORDER BY name', { tenant }).map(hostOf)
   }
 
   find(id: string): HostRow | undefined {
     const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE id = $id', { id })
     return raw && hostOf(raw)
+  }
+
+  /** One of another tenant is none. */
+  findIn(tenant: string, id: string): HostRow | undefined {
+    const row = this.find(id)
+    return row?.tenant === tenant ? row : undefined
   }
 
   /** Raises host/not-found. */
@@ -39,20 +50,15 @@ export class HostsStore {
     return row
   }
 
-  /** By name or id; raises host/not-found. */
-  resolve(nameOrId: string): HostRow {
-    const raw = this.#db.find<RawHost>(
-      'SELECT * FROM hosts WHERE name = $ref OR id = $ref ORDER BY id = $ref LIMIT 1',
-      {
-        ref: nameOrId,
-      },
-    )
-    if (!raw) throw new Fault('host/not-found', 'permanent', { host: nameOrId })
-    return hostOf(raw)
+  /** By name, else by id; one of another tenant is none. Raises host/not-found. */
+  resolve(tenant: string, nameOrId: string): HostRow {
+    const row = this.findByName(tenant, nameOrId) ?? this.findIn(tenant, nameOrId)
+    if (!row) throw new Fault('host/not-found', 'permanent', { host: nameOrId })
+    return row
   }
 
-  findByName(name: string): HostRow | undefined {
-    const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE name = $name', { name })
+  findByName(tenant: string, name: string): HostRow | undefined {
+    const raw = this.#db.find<RawHost>('SELECT * FROM hosts WHERE tenant = $tenant AND name = $name', { tenant, name })
     return raw && hostOf(raw)
   }
 
@@ -220,12 +226,13 @@ export class HostsStore {
   #insert(host: NewHost): void {
     try {
       this.#db.run(
-        `INSERT INTO hosts (id, name, kind, ssh, agent_socket_path, agent_executable, agent_state_dir, agent_identity,
+        `INSERT INTO hosts (id, tenant, name, kind, ssh, agent_socket_path, agent_executable, agent_state_dir, agent_identity,
            agent_runs_as, agent_started_by, host_key_fingerprint, facts, created_at)
-         VALUES ($id, $name, $kind, $ssh, $socketPath, $executable, $stateDir, $identityPublicKey,
+         VALUES ($id, $tenant, $name, $kind, $ssh, $socketPath, $executable, $stateDir, $identityPublicKey,
            $runsAs, $startedBy, $hostKeyFingerprint, $facts, $createdAt)`,
         {
           id: host.id,
+          tenant: host.tenant,
           name: host.name,
           kind: host.kind,
           ssh: host.ssh ? JSON.stringify(host.ssh) : null,
@@ -239,10 +246,14 @@ export class HostsStore {
       if (brokeConstraint(error, 'hosts.tenant, hosts.name'))
         throw new Fault('host/name-taken', 'conflict', { host: host.name }, { cause: error })
       if (brokeConstraint(error, 'hosts.agent_identity') || brokeConstraint(error, 'hosts.id')) {
-        const known = this.findByIdentity(host.agent.identityPublicKey)?.name ?? host.id
-        throw new Fault('host/already-added', 'conflict', { host: known }, { cause: error })
+        const known = this.findByIdentity(host.agent.identityPublicKey)
+        throw alreadyAdded(host.tenant, known ?? host, error)
       }
       throw error
     }
   }
 }
+
+/** A host of another tenant is not named. */
+export const alreadyAdded = (tenant: string, known: Pick<NewHost, 'tenant' | 'name'>, cause?: unknown): Fault =>
+  new Fault('host/already-added', 'conflict', { host: known.tenant === tenant ? known.name : '' }, { cause })

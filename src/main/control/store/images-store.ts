@@ -160,18 +160,20 @@ export class ImagesStore {
     })
   }
 
-  /** Raises image/in-use naming the VMs, quarantined ones included, that need these bytes and no other image gives. */
-  remove(id: string): ImageRow {
+  /** Raises image/in-use naming the tenant's VMs, quarantined ones included, that need these bytes and no other image gives. */
+  remove(tenant: string, id: string): ImageRow {
     return this.#db.transaction(() => {
       const row = this.resolve(id)
       const others = this.list().some((other) => other.id !== row.id && other.sha256 === row.sha256)
-      const users = this.#db.list<{ name: string }>('SELECT name FROM vms WHERE image_sha256 = $sha256 ORDER BY name', {
-        sha256: row.sha256,
-      })
+      const users = this.#db.list<{ name: string; tenant: string }>(
+        'SELECT name, tenant FROM vms WHERE image_sha256 = $sha256 ORDER BY name',
+        { sha256: row.sha256 },
+      )
       if (users.length > 0 && !others) {
         throw new Fault('image/in-use', 'permanent', {
           image: row.name,
           vms: users
+            .filter((vm) => vm.tenant === tenant)
             .slice(0, 10)
             .map((vm) => vm.name)
             .join(', '),

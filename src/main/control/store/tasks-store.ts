@@ -1,4 +1,5 @@
 import type { FaultData } from '../../../ipc/faults.ts'
+import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import type { Question } from '../tasks/task-context.ts'
 import type { Database } from './database.ts'
 
@@ -19,6 +20,8 @@ export interface TaskStepRow {
 
 export interface TaskRow {
   id: string
+  /** `system` = everybody's, as images are. */
+  tenant: string
   kind: TaskKind
   subject: string
   state: TaskState
@@ -33,6 +36,7 @@ export interface TaskRow {
 
 interface Raw {
   id: string
+  tenant: string
   kind: TaskKind
   subject: string
   state: TaskState
@@ -48,6 +52,7 @@ const KEEP_ENDED = 200
 
 const fromRaw = (raw: Raw): TaskRow => ({
   id: raw.id,
+  tenant: raw.tenant,
   kind: raw.kind,
   subject: raw.subject,
   state: raw.state,
@@ -67,9 +72,14 @@ export class TasksStore {
     this.#db = db
   }
 
-  /** Newest first. */
-  list(): TaskRow[] {
-    return this.#db.list<Raw>('SELECT * FROM tasks ORDER BY created_at DESC, id').map(fromRaw)
+  /** Its own and everybody's, newest first. */
+  list(tenant: string): TaskRow[] {
+    return this.#db
+      .list<Raw>('SELECT * FROM tasks WHERE tenant IN ($tenant, $shared) ORDER BY created_at DESC, id', {
+        tenant,
+        shared: SYSTEM_TENANT,
+      })
+      .map(fromRaw)
   }
 
   listUnended(): TaskRow[] {
@@ -84,12 +94,13 @@ export class TasksStore {
   save(task: TaskRow): void {
     this.#db.transaction(() => {
       this.#db.run(
-        `INSERT INTO tasks (id, kind, subject, state, steps, fault, result_id, created_at, ended_at)
-         VALUES ($id, $kind, $subject, $state, $steps, $fault, $resultId, $createdAt, $endedAt)
+        `INSERT INTO tasks (id, tenant, kind, subject, state, steps, fault, result_id, created_at, ended_at)
+         VALUES ($id, $tenant, $kind, $subject, $state, $steps, $fault, $resultId, $createdAt, $endedAt)
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, steps = excluded.steps, fault = excluded.fault,
            result_id = excluded.result_id, ended_at = excluded.ended_at`,
         {
           id: task.id,
+          tenant: task.tenant,
           kind: task.kind,
           subject: task.subject,
           state: task.state,

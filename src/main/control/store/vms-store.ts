@@ -24,8 +24,13 @@ export class VmsStore {
     this.#now = now
   }
 
-  list(): VmRow[] {
+  /** Of every tenant: for the control plane's own work, never for an answer. */
+  listAll(): VmRow[] {
     return this.#db.list<RawVm>('SELECT * FROM vms ORDER BY name, id').map(vmOf)
+  }
+
+  list(tenant: string): VmRow[] {
+    return this.#db.list<RawVm>('SELECT * FROM vms WHERE tenant = $tenant ORDER BY name, id', { tenant }).map(vmOf)
   }
 
   listByHost(hostId: string): VmRow[] {
@@ -33,14 +38,20 @@ export class VmsStore {
   }
 
   /** Quarantined ones included. */
-  countByImage(sha256: string): number {
-    const row = this.#db.find<{ n: number }>('SELECT count(*) n FROM vms WHERE image_sha256 = $sha256', { sha256 })
-    return row?.n ?? 0
+  countByImage(tenant: string, sha256: string): number {
+    const sql = 'SELECT count(*) n FROM vms WHERE image_sha256 = $sha256 AND tenant = $tenant'
+    return this.#db.find<{ n: number }>(sql, { tenant, sha256 })?.n ?? 0
   }
 
   find(id: string): VmRow | undefined {
     const raw = this.#db.find<RawVm>('SELECT * FROM vms WHERE id = $id', { id })
     return raw && vmOf(raw)
+  }
+
+  /** One of another tenant is none. */
+  findIn(tenant: string, id: string): VmRow | undefined {
+    const row = this.find(id)
+    return row?.tenant === tenant ? row : undefined
   }
 
   /** A VM that is not deleted, by its name within a tenant. */

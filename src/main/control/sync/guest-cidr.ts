@@ -22,10 +22,10 @@ type Host = Pick<HostRow, 'id' | 'guestCidr' | 'agent' | 'facts' | 'uplinkAddres
 
 /** For the host of this id, whose row is there; best first, none = nothing to suggest. Raises what the store does. */
 export const suggestedGuestCidrs = (
-  hosts: { get(id: string): Host; list(): Host[] },
+  hosts: { get(id: string): Host; listAll(): Host[] },
   registry: { live(hostId: string): HostLive },
   id: string,
-): string[] => freeGuestCidrs(hosts.get(id), hosts.list(), registry.live(id).report?.networks ?? [])
+): string[] => freeGuestCidrs(hosts.get(id), hosts.listAll(), registry.live(id).report?.networks ?? [])
 
 /**
  * The network a host had, then free ones of different ranges, so that a host with a way to all of one still finds its

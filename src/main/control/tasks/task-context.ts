@@ -1,4 +1,5 @@
 import type { Fault } from '../../../ipc/faults.ts'
+import type { TaskKind } from '../store/tasks-store.ts'
 
 /** What a task may ask a person; mirrors TaskQuestion. */
 export type Question =
@@ -48,7 +49,7 @@ export type TaskRun = (task: TaskContext) => Promise<TaskOutcome>
 
 /** Starts tasks; each is a row in the store. A task found unfinished at start-up ends as `task/interrupted`. */
 export interface TaskStarter {
-  start(kind: 'add_host' | 'remove_host' | 'build_image' | 'push_image', subject: string, run: TaskRun): string
+  start(tenant: string, kind: TaskKind, subject: string, run: TaskRun): string
   /** Resolves when it ended; with its fault unless done. */
   ended(taskId: string): Promise<Fault | undefined>
 }

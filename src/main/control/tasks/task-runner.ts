@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
+import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import type { TaskKind, TaskRow, TasksStore } from '../store/tasks-store.ts'
 import { RunningTask } from './running-task.ts'
 import type { Answer, TaskRun, TaskStarter } from './task-context.ts'
@@ -36,13 +37,14 @@ export class TaskRunner implements TaskStarter {
     }
   }
 
-  /** Raises input/too-large when too many tasks run already. */
-  start(kind: TaskKind, subject: string, run: TaskRun): string {
+  /** `tenant` = whose it is; `system` = everybody's. Raises input/too-large when too many tasks run already. */
+  start(tenant: string, kind: TaskKind, subject: string, run: TaskRun): string {
     if (this.#running.size >= MAX_RUNNING) {
       throw new Fault('input/too-large', 'transient', { detail: `${MAX_RUNNING} tasks are running already` })
     }
     const row: TaskRow = {
       id: randomBytes(16).toString('hex'),
+      tenant,
       kind,
       subject,
       state: 'running',
@@ -66,41 +68,43 @@ export class TaskRunner implements TaskStarter {
   async ended(taskId: string): Promise<Fault | undefined> {
     const running = this.#running.get(taskId)
     if (running) return running.ended
-    const { fault } = this.get(taskId)
+    const fault = this.#find(taskId)?.fault
     return fault ? new Fault(fault.code, fault.disposition, fault.params, { id: fault.id }) : undefined
   }
 
-  /** Newest first. */
-  list(): TaskRow[] {
-    return this.#store.list().map((row) => this.#running.get(row.id)?.task.row ?? row)
+  /** The tenant's and everybody's, newest first. */
+  list(tenant: string): TaskRow[] {
+    return this.#store.list(tenant).map((row) => this.#running.get(row.id)?.task.row ?? row)
   }
 
-  find(taskId: string): TaskRow | undefined {
-    return this.#running.get(taskId)?.task.row ?? this.#store.find(taskId)
+  /** One of another tenant is none. */
+  find(tenant: string, taskId: string): TaskRow | undefined {
+    const row = this.#find(taskId)
+    return row?.tenant === tenant || row?.tenant === SYSTEM_TENANT ? row : undefined
   }
 
-  /** Raises task/not-found. */
-  get(taskId: string): TaskRow {
-    const row = this.find(taskId)
+  /** Raises task/not-found, for one of another tenant too. */
+  get(tenant: string, taskId: string): TaskRow {
+    const row = this.find(tenant, taskId)
     if (!row) throw new Fault('task/not-found', 'permanent', { task: taskId })
     return row
   }
 
   /** Raises task/wrong-question when the task does not ask that now. */
-  answer(taskId: string, questionId: string, answer: Answer): TaskRow {
-    this.get(taskId)
+  answer(tenant: string, taskId: string, questionId: string, answer: Answer): TaskRow {
+    this.get(tenant, taskId)
     const running = this.#running.get(taskId)
     if (!running?.task.answer(questionId, answer)) {
       throw new Fault('task/wrong-question', 'permanent', { task: taskId, question: questionId })
     }
-    return this.get(taskId)
+    return this.get(tenant, taskId)
   }
 
   /** Asks the task to stop and undo; idempotent, answers before it has ended. */
-  cancel(taskId: string): TaskRow {
-    this.get(taskId)
+  cancel(tenant: string, taskId: string): TaskRow {
+    this.get(tenant, taskId)
     this.#running.get(taskId)?.task.cancel()
-    return this.get(taskId)
+    return this.get(tenant, taskId)
   }
 
   /** Called when what is shown of a task changed without its row being written; returns its stop function. */
@@ -151,6 +155,10 @@ export class TaskRunner implements TaskStarter {
     } catch (error) {
       this.#log.error('task.not-saved', { task: task.id, message: asFault(error).message })
     }
+  }
+
+  #find(taskId: string): TaskRow | undefined {
+    return this.#running.get(taskId)?.task.row ?? this.#store.find(taskId)
   }
 
   #tell(taskId: string): void {

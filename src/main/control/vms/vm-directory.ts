@@ -1,44 +1,41 @@
 import { Fault } from '../../../ipc/faults.ts'
-import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
 import type { VmRow } from '../store/vm-row.ts'
 
-export { DEFAULT_TENANT }
-
 export interface VmRows {
-  find(id: string): VmRow | undefined
+  findIn(tenant: string, id: string): VmRow | undefined
   findLive(tenant: string, name: string): VmRow | undefined
   listDeleted(tenant: string, name: string): VmRow[]
 }
 
-/** A live VM by name, any by id. */
-export const findVm = (vms: VmRows, ref: string): VmRow | undefined =>
-  vms.findLive(DEFAULT_TENANT, ref) ?? vms.find(ref)
+/** Of this tenant: a live VM by name, any by id. One of another tenant is none, here and below. */
+export const findVm = (vms: VmRows, tenant: string, ref: string): VmRow | undefined =>
+  vms.findLive(tenant, ref) ?? vms.findIn(tenant, ref)
 
 /** Like `findVm`, else the deleted one of that name; raises vm/ambiguous and vm/not-found. */
-export function getVm(vms: VmRows, ref: string): VmRow {
-  const row = findVm(vms, ref) ?? onlyOne(vms.listDeleted(DEFAULT_TENANT, ref), ref)
+export function getVm(vms: VmRows, tenant: string, ref: string): VmRow {
+  const row = findVm(vms, tenant, ref) ?? onlyOne(vms.listDeleted(tenant, ref), ref)
   if (!row) throw new Fault('vm/not-found', 'permanent', { vm: ref })
   return row
 }
 
 /** For what needs a live VM: raises vm/deleted when only a deleted one has that name, else vm/not-found. */
-export function getLiveVm(vms: VmRows, ref: string): VmRow {
-  const row = findVm(vms, ref)
-  const deleted = row?.deletedAt ? row : vms.listDeleted(DEFAULT_TENANT, ref)[0]
+export function getLiveVm(vms: VmRows, tenant: string, ref: string): VmRow {
+  const row = findVm(vms, tenant, ref)
+  const deleted = row?.deletedAt ? row : vms.listDeleted(tenant, ref)[0]
   if (row && !row.deletedAt) return row
   if (deleted) throw new Fault('vm/deleted', 'permanent', { vm: deleted.name })
   throw new Fault('vm/not-found', 'permanent', { vm: ref })
 }
 
 /** For undelete and purge: among deleted ones, by name or id. `lost` leaves out what cannot be meant. Raises vm/ambiguous, vm/not-deleted, vm/not-found. */
-export function getDeletedVm(vms: VmRows, ref: string, lost: (vm: VmRow) => boolean): VmRow {
-  const byId = vms.find(ref)
+export function getDeletedVm(vms: VmRows, tenant: string, ref: string, lost: (vm: VmRow) => boolean): VmRow {
+  const byId = vms.findIn(tenant, ref)
   if (byId?.deletedAt) return byId
-  const named = vms.listDeleted(DEFAULT_TENANT, ref)
+  const named = vms.listDeleted(tenant, ref)
   const meant = named.filter((vm) => !lost(vm))
   const only = onlyOne(meant.length > 0 ? meant : named, ref)
   if (only) return only
-  const live = findVm(vms, ref)
+  const live = findVm(vms, tenant, ref)
   if (live) throw new Fault('vm/not-deleted', 'permanent', { vm: live.name })
   throw new Fault('vm/not-found', 'permanent', { vm: ref })
 }

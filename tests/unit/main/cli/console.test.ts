@@ -20,11 +20,11 @@ function startBroker() {
   broker = createConsoleBroker({
     clock: systemClock,
     vms: {
-      findForConsole: (key) => {
+      findForConsole: (_, key) => {
         const vm = [...fleet.vms.values()].find((v) => v.id === key || v.name === key)
         return vm && { id: vm.id, name: vm.name, hostId: 'h', hostName: 'rack2' }
       },
-      whyNone: (key) => `there is no VM ${key}`,
+      whyNone: (_, key) => `there is no VM ${key}`,
     },
     sessions: { active: () => session, onSession: () => () => {} },
   })
@@ -34,7 +34,7 @@ function startBroker() {
 beforeEach(async () => {
   agent = await FakeConsoleAgent.start()
   fleet = await FakeFleetServer.start()
-  fleet.server.on('upgrade', (req, socket, head) => endpoint.upgrade(req, socket, head))
+  fleet.server.on('upgrade', (req, socket, head) => endpoint.upgrade(req, socket, head, 'default'))
   session = agent.session('h', 's1')
   fleet.vm({ name: 'web-1' })
   startBroker()

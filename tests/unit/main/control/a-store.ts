@@ -36,6 +36,7 @@ export function aHost(change: Partial<NewHost> = {}): NewHost {
   const id = change.id ?? anId()
   return {
     id,
+    tenant: 'default',
     name: `host-${serial}`,
     kind: 'local',
     ssh: null,

@@ -16,9 +16,10 @@ import type { ActiveSession } from '../../../../../src/main/control/hosts/agent-
 import { Registry } from '../../../../../src/main/control/sync/registry.ts'
 import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
 import { ManualClock } from '../a-clock.ts'
+import { aContext } from '../a-context.ts'
 import { aHost, aStore, aVm } from '../a-store.ts'
 
-const context = {} as HandlerContext
+const context = aContext()
 
 function anApi() {
   const stores = aStore()
@@ -97,7 +98,7 @@ describe('hosts API', () => {
       name: 'rack',
       way: { kind: 'ssh', host: 'rack', user: 'ops', port: 2222, useSudo: true, password: 'pw', identityFile: '' },
     })
-    expect(hosts.list()).toEqual([])
+    expect(hosts.listAll()).toEqual([])
   })
 
   it.each(['local', 'ssh'])('hands on that a %s host may be taken from another control plane', async (way) => {
@@ -119,7 +120,7 @@ describe('hosts API', () => {
   ])('refuses %s without starting anything', async (_, init) => {
     const { add, tasks } = anApi()
     await expect(add(init)).rejects.toMatchObject({ code: 'input/invalid' })
-    expect(tasks.list()).toEqual([])
+    expect(tasks.list('default')).toEqual([])
   })
 
   it('refuses a taken name at once, and answers it when asked only for what is absent', async () => {
@@ -128,7 +129,7 @@ describe('hosts API', () => {
     const init = { name: 'rack', way: { case: 'local' as const, value: {} } }
     await expect(add(init)).rejects.toMatchObject({ code: 'host/name-taken' })
     expect((await add({ ...init, ifAbsent: true })).host?.id).toBe(known.id)
-    expect(tasks.list()).toEqual([])
+    expect(tasks.list('default')).toEqual([])
   })
 
   it('never keeps a secret in a task row', async () => {

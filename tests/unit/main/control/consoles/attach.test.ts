@@ -18,7 +18,7 @@ class FakeBroker implements ConsoleBroker {
   readonly sinks = new Map<number, ConsoleSink>()
   takesInput = true
 
-  open(frame: Extract<ConsoleFrame, { type: 'open' }>, sink: ConsoleSink): ConsoleViewer | undefined {
+  open(_: string, frame: Extract<ConsoleFrame, { type: 'open' }>, sink: ConsoleSink): ConsoleViewer | undefined {
     this.told.push(`open ${frame.id} ${frame.vm}`)
     this.sinks.set(frame.id, sink)
     const viewer = {
@@ -179,7 +179,7 @@ describe('the /console socket', () => {
   it('drops a window that does not answer pings', async () => {
     const own = http.createServer()
     const endpoint = consoleEndpoint(broker, silentLog, 20)
-    own.on('upgrade', (req, socket, head) => endpoint.upgrade(req, socket, head))
+    own.on('upgrade', (req, socket, head) => endpoint.upgrade(req, socket, head, 'default'))
     await new Promise<void>((resolve) => own.listen(join(dir, 'p'), resolve))
     const ws = new WebSocket(`ws+unix:${dir}/p:/console`, { autoPong: false })
     expect((await once(ws, 'close'))[0]).toBe(1006)

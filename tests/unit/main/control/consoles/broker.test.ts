@@ -27,6 +27,7 @@ class Window {
   ) {
     this.#id = id
     this.viewer = broker.open(
+      'default',
       { type: 'open', id, vm: VM.name, ...open },
       {
         send: async (frame) => {
@@ -97,8 +98,8 @@ beforeEach(async () => {
   broker = createConsoleBroker({
     clock: systemClock,
     vms: {
-      findForConsole: (key) => vms.find((vm) => vm.id === key || vm.name === key),
-      whyNone: (key) => `there is no VM ${key}`,
+      findForConsole: (_, key) => vms.find((vm) => vm.id === key || vm.name === key),
+      whyNone: (_, key) => `there is no VM ${key}`,
     },
     sessions: {
       active: () => session,

@@ -42,11 +42,11 @@ function aCatalogue() {
   const { images, tasks: store, ...stores } = aStore()
   const tasks = new TaskRunner(store, new ManualClock(), silentLog)
   const build = async () => {
-    const id = tasks.start('build_image', 'tiny', (task) =>
+    const id = tasks.start('system', 'build_image', 'tiny', (task) =>
       buildImage({ files, images, cacheDir: join(dir, '..', 'cache') }, builder, task),
     )
     const fault = await tasks.ended(id)
-    return { fault, task: tasks.get(id) }
+    return { fault, task: tasks.get('default', id) }
   }
   return { ...stores, images, build }
 }

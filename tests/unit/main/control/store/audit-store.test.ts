@@ -49,7 +49,7 @@ describe('audit store', () => {
     const image = images.create(anImage())
     images.setDefault(image.id)
     images.replace({ ...image, sha256: 'b'.repeat(64) })
-    images.remove(image.id)
+    images.remove('default', image.id)
     hosts.setStatus(host.id, 'decommissioning')
     hosts.remove(host.id)
     expect(

@@ -40,7 +40,7 @@ describe('database', () => {
         throw new Error('no')
       }),
     )
-    expect([hosts.list(), settings.find('a'), audit.list({ limit: 1 }), published]).toEqual([[], undefined, [], []])
+    expect([hosts.listAll(), settings.find('a'), audit.list({ limit: 1 }), published]).toEqual([[], undefined, [], []])
   })
 
   it('publishes each changed row once per commit, however often it was touched', () => {

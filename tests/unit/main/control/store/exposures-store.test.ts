@@ -32,7 +32,7 @@ describe('published ports in the store', () => {
     const row = exposures.create(aPort(vm.id))
     expect(row).toMatchObject({ tenant: 'default', hostId: host.id, createdAt: new Date(time.now) })
     expect(epoch()).toBe(before + 1n)
-    exposures.remove(row.id)
+    exposures.remove('default', row.id)
     expect(epoch()).toBe(before + 2n)
     expect(exposures.find(row.id)).toBeUndefined()
     const trail = audit.list({ vmId: vm.id, limit: 10 }).filter(({ action }) => action.startsWith('port.'))
@@ -89,7 +89,7 @@ describe('published ports in the store', () => {
     const second = exposures.create(aPort(vm.id, { hostPort: 0 }))
     expect(second.hostPort).toBe(first + 1)
     exposures.create(aPort(vm.id, { hostPort: 0 }))
-    exposures.remove(second.id)
+    exposures.remove('default', second.id)
     expect(exposures.create(aPort(vm.id, { hostPort: 0 })).hostPort).toBe(first + 1)
     db.transaction(() => {
       for (let port = first + 3; port <= last; port++) exposures.create(aPort(vm.id, { hostPort: port }))

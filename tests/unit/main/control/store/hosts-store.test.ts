@@ -28,10 +28,10 @@ describe('hosts store', () => {
     const host = aHost({ name: 'rack', kind: 'ssh', ssh, facts: FACTS, hostKeyFingerprint: 'SHA256:abc' })
     hosts.create(host)
     expect(hosts.find(host.id)).toMatchObject({ ...host, status: 'enrolled', capacity: null, lastSeenAt: null })
-    expect(hosts.resolve('rack').id).toBe(host.id)
-    expect(hosts.resolve(host.id).id).toBe(host.id)
+    expect(hosts.resolve('default', 'rack').id).toBe(host.id)
+    expect(hosts.resolve('default', host.id).id).toBe(host.id)
     expect(hosts.findByIdentity(host.agent.identityPublicKey)?.id).toBe(host.id)
-    expect(faultOf(() => hosts.resolve('none')).code).toBe('host/not-found')
+    expect(faultOf(() => hosts.resolve('default', 'none')).code).toBe('host/not-found')
   })
 
   it('refuses a taken name, and a machine that is already here under another name', () => {
@@ -42,7 +42,7 @@ describe('hosts store', () => {
       code: 'host/already-added',
       params: { host: 'rack' },
     })
-    expect(hosts.list()).toHaveLength(1)
+    expect(hosts.listAll()).toHaveLength(1)
     expect(audit.list({ limit: 10 })).toHaveLength(1)
   })
 
@@ -81,7 +81,7 @@ describe('hosts store', () => {
     vms.create(aVm(host.id))
     hosts.remove(host.id)
     hosts.remove(host.id)
-    expect([hosts.list(), vms.list()]).toEqual([[], []])
+    expect([hosts.listAll(), vms.listAll()]).toEqual([[], []])
     expect(audit.list({ hostId: host.id, limit: 10 }).filter((row) => row.action === 'host.remove')).toHaveLength(1)
   })
 })

@@ -37,9 +37,12 @@ describe('images store', () => {
     const image = images.create(anImage())
     const vm = vms.create(aVm(host.id, { name: 'web', imageSha256: image.sha256 }))
     vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 60 })
-    expect(faultOf(() => images.remove(image.id))).toMatchObject({ code: 'image/in-use', params: { vms: 'web' } })
+    expect(faultOf(() => images.remove('default', image.id))).toMatchObject({
+      code: 'image/in-use',
+      params: { vms: 'web' },
+    })
     vms.reap(host.id, [vm.id])
-    images.remove(image.id)
+    images.remove('default', image.id)
     expect(images.list()).toEqual([])
   })
 

@@ -54,7 +54,7 @@ describe('VMs store', () => {
       params: { host: 'rack' },
     })
     expect(faultOf(() => vms.create(aVm(anId()))).code).toBe('host/not-found')
-    expect(vms.list()).toEqual([])
+    expect(vms.listAll()).toEqual([])
   })
 
   it('refuses sizes below one at the storage layer too', () => {

@@ -175,7 +175,7 @@ describe('agent session', () => {
     await until(() => registry.active(host.id) !== undefined)
     for (const name of ['a', 'b', 'c']) {
       vms.create(aVm(host.id, { name }))
-      await until(() => warned.length > vms.list().length)
+      await until(() => warned.length > vms.listAll().length)
     }
     expect(hosts.get(host.id).epoch).toBe(epoch + 3n)
     expect(agent.snapshots).toEqual([])

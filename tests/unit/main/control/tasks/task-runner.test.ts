@@ -10,10 +10,11 @@ function aRunner() {
   const { tasks: store, db } = aStore()
   const clock = new ManualClock()
   const runner = new TaskRunner(store, clock, silentLog)
-  const start = (run: TaskRun) => runner.start('add_host', 'rack', run)
+  const start = (run: TaskRun) => runner.start('default', 'add_host', 'rack', run)
   return { runner, store, db, clock, start }
 }
-const stateOf = (runner: TaskRunner, id: string) => runner.get(id).steps.map((step) => `${step.name}: ${step.state}`)
+const stateOf = (runner: TaskRunner, id: string) =>
+  runner.get('default', id).steps.map((step) => `${step.name}: ${step.state}`)
 /** Ends when the task is cancelled, never by itself. */
 const forever = (task: TaskContext) =>
   new Promise<never>((_, reject) => task.signal.addEventListener('abort', () => reject(task.signal.reason)))
@@ -28,7 +29,7 @@ describe('tasks', () => {
       expect(stateOf(runner, id)).toEqual(['Look: done', 'Install: skipped', 'Report: waiting'])
       return task.step('Report', async () => ({ resultId: 'h1' }))
     })
-    expect(runner.get(id).state).toBe('running')
+    expect(runner.get('default', id).state).toBe('running')
     expect(await runner.ended(id)).toBeUndefined()
     expect(store.find(id)).toMatchObject({ state: 'done', resultId: 'h1', steps: [{ detail: 'Debian 12' }, {}, {}] })
     expect(store.find(id)?.endedAt).not.toBeNull()
@@ -42,7 +43,7 @@ describe('tasks', () => {
       }),
     )
     expect((await runner.ended(id))?.code).toBe('host/unreachable')
-    expect(runner.get(id)).toMatchObject({ state: 'failed', steps: [{ state: 'failed' }] })
+    expect(runner.get('default', id)).toMatchObject({ state: 'failed', steps: [{ state: 'failed' }] })
     expect((await runner.ended(id))?.params).toEqual({ address: 'a:22' })
   })
 
@@ -53,14 +54,14 @@ describe('tasks', () => {
       secret = (await task.ask({ kind: 'secret', what: 'password', of: 'ops@rack', problem: '' })).secret
       return { resultId: '' }
     })
-    await until(() => runner.get(id).state === 'asking')
-    const question = runner.get(id).question
+    await until(() => runner.get('default', id).state === 'asking')
+    const question = runner.get('default', id).question
     expect(question?.ask).toMatchObject({ kind: 'secret', of: 'ops@rack' })
-    expect(faultOf(() => runner.answer(id, 'another', {})).code).toBe('task/wrong-question')
-    runner.answer(id, question?.id ?? '', { secret: 's3cret' })
-    expect(faultOf(() => runner.answer(id, question?.id ?? '', {})).code).toBe('task/wrong-question')
+    expect(faultOf(() => runner.answer('default', id, 'another', {})).code).toBe('task/wrong-question')
+    runner.answer('default', id, question?.id ?? '', { secret: 's3cret' })
+    expect(faultOf(() => runner.answer('default', id, question?.id ?? '', {})).code).toBe('task/wrong-question')
     await runner.ended(id)
-    expect([secret, runner.get(id).state]).toEqual(['s3cret', 'done'])
+    expect([secret, runner.get('default', id).state]).toEqual(['s3cret', 'done'])
   })
 
   it('write no answer to the store', async () => {
@@ -69,8 +70,8 @@ describe('tasks', () => {
       await task.ask({ kind: 'secret', what: 'password', of: 'ops@rack', problem: '' })
       return { resultId: '' }
     })
-    await until(() => runner.get(id).state === 'asking')
-    runner.answer(id, runner.get(id).question?.id ?? '', { secret: 's3cret-marker' })
+    await until(() => runner.get('default', id).state === 'asking')
+    runner.answer('default', id, runner.get('default', id).question?.id ?? '', { secret: 's3cret-marker' })
     await runner.ended(id)
     expect(JSON.stringify(db.list('SELECT * FROM tasks'))).not.toContain('s3cret-marker')
   })
@@ -82,10 +83,10 @@ describe('tasks', () => {
         ? task.ask({ kind: 'take_over', controllerName: 'x' }).then(() => forever(task))
         : forever(task),
     )
-    await until(() => runner.get(id).state === state)
-    runner.cancel(id)
+    await until(() => runner.get('default', id).state === state)
+    runner.cancel('default', id)
     await runner.ended(id)
-    expect(runner.cancel(id)).toMatchObject({ state: 'cancelled', question: null, fault: null })
+    expect(runner.cancel('default', id)).toMatchObject({ state: 'cancelled', question: null, fault: null })
   })
 
   it('found unfinished at start-up end as interrupted', async () => {
@@ -93,7 +94,7 @@ describe('tasks', () => {
     const id = start(forever)
     const restarted = new TaskRunner(store, clock, silentLog)
     restarted.recover()
-    expect(restarted.get(id)).toMatchObject({ state: 'failed', fault: { code: 'task/interrupted' } })
+    expect(restarted.get('default', id)).toMatchObject({ state: 'failed', fault: { code: 'task/interrupted' } })
   })
 
   it('tell of bytes without writing them, coalesced', async () => {
@@ -109,7 +110,7 @@ describe('tasks', () => {
       }),
     )
     await until(() => shown.length > 0)
-    expect([shown.length, runner.get(id).steps[0]?.doneBytes]).toEqual([1, 50])
+    expect([shown.length, runner.get('default', id).steps[0]?.doneBytes]).toEqual([1, 50])
     expect(db.find<{ steps: string }>('SELECT steps FROM tasks')?.steps).toContain('"doneBytes":0')
     go.resolve()
     await runner.ended(id)
@@ -126,7 +127,10 @@ describe('tasks', () => {
 
   it('keep the newest 200 that ended', async () => {
     const { runner, store, db, start } = aRunner()
-    const template = runner.get(start(async () => ({ resultId: '' })))
+    const template = runner.get(
+      'default',
+      start(async () => ({ resultId: '' })),
+    )
     await runner.ended(template.id)
     db.transaction(() => {
       for (let n = 1; n <= 205; n++) {
@@ -139,7 +143,7 @@ describe('tasks', () => {
         })
       }
     })
-    const kept = runner.list().map((task) => Number(task.resultId))
+    const kept = runner.list('default').map((task) => Number(task.resultId))
     expect([kept.length, Math.max(...kept), Math.min(...kept)]).toEqual([200, 205, 6])
   })
 
@@ -147,6 +151,6 @@ describe('tasks', () => {
     const { runner, start } = aRunner()
     const ids = [start(forever), start(forever)]
     await runner.stop(1000)
-    expect(ids.map((id) => runner.get(id).state)).toEqual(['cancelled', 'cancelled'])
+    expect(ids.map((id) => runner.get('default', id).state)).toEqual(['cancelled', 'cancelled'])
   })
 })
