@@ -1,6 +1,7 @@
 import { type FaultText, host, NOTHING, or, type P, t, v, vm, why } from './fault-parts.ts'
 import { CLOCK_TEXT } from './fault-text-clock.ts'
 import { CLOUD_INIT_TEXT } from './fault-text-cloud-init.ts'
+import { HOST_LIFE_TEXT } from './fault-text-host-life.ts'
 import { IMAGE_TEXT } from './fault-text-images.ts'
 import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
@@ -313,6 +314,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       'The VM is not started on other hardware; its disk is untouched.',
       `Install a QEMU that offers it${p['newest'] ? `; the newest type here is ${v(p, 'newest')}` : ''}.`,
     ),
+  ...HOST_LIFE_TEXT,
   ...IMAGE_TEXT,
   ...CLOUD_INIT_TEXT,
   ...PORT_TEXT,

@@ -9,6 +9,7 @@ import type { CollectImagesRequestSchema, CollectImagesResponseSchema, PutImageR
 import type { SetGuestClockRequestSchema, SetGuestClockResponseSchema } from "./clock_pb.js";
 import type { CheckNetworkRequestSchema, CheckNetworkResponseSchema, ForwardRequestSchema, ForwardResponseSchema, MendNetworkRequestSchema, MendNetworkResponseSchema } from "./network_pb.js";
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "./host_pb.js";
+import type { DropKeyRequestSchema, DropKeyResponseSchema, PutAgentRequestSchema, PutAgentResponseSchema } from "./upgrade_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/agent.proto.
@@ -121,6 +122,28 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof GetStatusRequestSchema;
     output: typeof GetStatusResponseSchema;
+  },
+  /**
+   * Puts a newer agent beside the running one, which goes on: AgentUpgrade in a snapshot is what makes it take that. The
+   * first request must be PutAgentStart; chunks are at most 1 MiB. Agents with the feature "upgrade".
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.PutAgent
+   */
+  putAgent: {
+    methodKind: "client_streaming";
+    input: typeof PutAgentRequestSchema;
+    output: typeof PutAgentResponseSchema;
+  },
+  /**
+   * The control plane gives up the key it signs in with: it is taken out of this host. Idempotent; an agent that did not
+   * join has none. Agents with the feature "upgrade".
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.DropKey
+   */
+  dropKey: {
+    methodKind: "unary";
+    input: typeof DropKeyRequestSchema;
+    output: typeof DropKeyResponseSchema;
   },
 }>;
 

@@ -462,6 +462,20 @@ export declare type GetStatusResponse = Message<"eitri.agent.v1.GetStatusRespons
    * @generated from field: map<string, eitri.agent.v1.VmMetrics> vm_metrics = 16;
    */
   vmMetrics: { [key: string]: VmMetrics };
+
+  /**
+   * "executable", "bundle" (run by the host's own Node.js) or "source". Empty = an agent that does not say.
+   *
+   * @generated from field: string program = 17;
+   */
+  program: string;
+
+  /**
+   * Who of the fleet attached last. Empty = nobody yet, or it gave no name.
+   *
+   * @generated from field: string controller_name = 18;
+   */
+  controllerName: string;
 };
 
 /**

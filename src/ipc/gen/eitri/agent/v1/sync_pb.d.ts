@@ -632,6 +632,13 @@ export declare type Report = Message<"eitri.agent.v1.Report"> & {
    * @generated from field: optional eitri.agent.v1.UpgradeOutcome upgrade = 20;
    */
   upgrade?: UpgradeOutcome | undefined;
+
+  /**
+   * When the key ends that this control plane signs in with, by the host's clock. Absent = it does not end by date.
+   *
+   * @generated from field: google.protobuf.Timestamp credential_ends_at = 21;
+   */
+  credentialEndsAt?: Timestamp | undefined;
 };
 
 /**

@@ -57,3 +57,129 @@ export declare type UpgradeOutcome = Message<"eitri.agent.v1.UpgradeOutcome"> & 
  */
 export declare const UpgradeOutcomeSchema: GenMessage<UpgradeOutcome>;
 
+/**
+ * @generated from message eitri.agent.v1.PutAgentRequest
+ */
+export declare type PutAgentRequest = Message<"eitri.agent.v1.PutAgentRequest"> & {
+  /**
+   * @generated from oneof eitri.agent.v1.PutAgentRequest.message
+   */
+  message: {
+    /**
+     * @generated from field: eitri.agent.v1.PutAgentStart start = 1;
+     */
+    value: PutAgentStart;
+    case: "start";
+  } | {
+    /**
+     * At most 1 MiB, in order.
+     *
+     * @generated from field: bytes chunk = 2;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentRequest.
+ * Use `create(PutAgentRequestSchema)` to create a new message.
+ */
+export declare const PutAgentRequestSchema: GenMessage<PutAgentRequest>;
+
+/**
+ * @generated from message eitri.agent.v1.PutAgentStart
+ */
+export declare type PutAgentStart = Message<"eitri.agent.v1.PutAgentStart"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Hex SHA-256 of the file as it will run, unpacked.
+   *
+   * @generated from field: string sha256 = 2;
+   */
+  sha256: string;
+
+  /**
+   * Of what is sent.
+   *
+   * @generated from field: uint64 size_bytes = 3;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * Of the file as it will run.
+   *
+   * @generated from field: uint64 unpacked_bytes = 4;
+   */
+  unpackedBytes: bigint;
+
+  /**
+   * What is sent is gzipped.
+   *
+   * @generated from field: bool gzip = 5;
+   */
+  gzip: boolean;
+};
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentStart.
+ * Use `create(PutAgentStartSchema)` to create a new message.
+ */
+export declare const PutAgentStartSchema: GenMessage<PutAgentStart>;
+
+/**
+ * @generated from message eitri.agent.v1.PutAgentResponse
+ */
+export declare type PutAgentResponse = Message<"eitri.agent.v1.PutAgentResponse"> & {
+  /**
+   * For AgentUpgrade.staged_path. It stays until the next PutAgent, or until it is taken or refused.
+   *
+   * @generated from field: string staged_path = 1;
+   */
+  stagedPath: string;
+};
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentResponse.
+ * Use `create(PutAgentResponseSchema)` to create a new message.
+ */
+export declare const PutAgentResponseSchema: GenMessage<PutAgentResponse>;
+
+/**
+ * @generated from message eitri.agent.v1.DropKeyRequest
+ */
+export declare type DropKeyRequest = Message<"eitri.agent.v1.DropKeyRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message eitri.agent.v1.DropKeyRequest.
+ * Use `create(DropKeyRequestSchema)` to create a new message.
+ */
+export declare const DropKeyRequestSchema: GenMessage<DropKeyRequest>;
+
+/**
+ * @generated from message eitri.agent.v1.DropKeyResponse
+ */
+export declare type DropKeyResponse = Message<"eitri.agent.v1.DropKeyResponse"> & {
+  /**
+   * False = there was none.
+   *
+   * @generated from field: bool dropped = 1;
+   */
+  dropped: boolean;
+};
+
+/**
+ * Describes the message eitri.agent.v1.DropKeyResponse.
+ * Use `create(DropKeyResponseSchema)` to create a new message.
+ */
+export declare const DropKeyResponseSchema: GenMessage<DropKeyResponse>;
+

@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/agent/v1/upgrade.proto.
  */
 export const file_eitri_agent_v1_upgrade = /*@__PURE__*/
-  fileDesc("ChxlaXRyaS9hZ2VudC92MS91cGdyYWRlLnByb3RvEg5laXRyaS5hZ2VudC52MSJ4Cg5VcGdyYWRlT3V0Y29tZRIPCgd2ZXJzaW9uGAEgASgJEg4KBnNoYTI1NhgCIAEoCRINCgVzdGF0ZRgDIAEoCRIOCgZkZXRhaWwYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChxlaXRyaS9hZ2VudC92MS91cGdyYWRlLnByb3RvEg5laXRyaS5hZ2VudC52MSJ4Cg5VcGdyYWRlT3V0Y29tZRIPCgd2ZXJzaW9uGAEgASgJEg4KBnNoYTI1NhgCIAEoCRINCgVzdGF0ZRgDIAEoCRIOCgZkZXRhaWwYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIl0KD1B1dEFnZW50UmVxdWVzdBIuCgVzdGFydBgBIAEoCzIdLmVpdHJpLmFnZW50LnYxLlB1dEFnZW50U3RhcnRIABIPCgVjaHVuaxgCIAEoDEgAQgkKB21lc3NhZ2UibQoNUHV0QWdlbnRTdGFydBISCgpzZXNzaW9uX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEEhYKDnVucGFja2VkX2J5dGVzGAQgASgEEgwKBGd6aXAYBSABKAgiJwoQUHV0QWdlbnRSZXNwb25zZRITCgtzdGFnZWRfcGF0aBgBIAEoCSIkCg5Ecm9wS2V5UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIiIKD0Ryb3BLZXlSZXNwb25zZRIPCgdkcm9wcGVkGAEgASgIYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.agent.v1.UpgradeOutcome.
@@ -17,4 +17,39 @@ export const file_eitri_agent_v1_upgrade = /*@__PURE__*/
  */
 export const UpgradeOutcomeSchema = /*@__PURE__*/
   messageDesc(file_eitri_agent_v1_upgrade, 0);
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentRequest.
+ * Use `create(PutAgentRequestSchema)` to create a new message.
+ */
+export const PutAgentRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_upgrade, 1);
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentStart.
+ * Use `create(PutAgentStartSchema)` to create a new message.
+ */
+export const PutAgentStartSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_upgrade, 2);
+
+/**
+ * Describes the message eitri.agent.v1.PutAgentResponse.
+ * Use `create(PutAgentResponseSchema)` to create a new message.
+ */
+export const PutAgentResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_upgrade, 3);
+
+/**
+ * Describes the message eitri.agent.v1.DropKeyRequest.
+ * Use `create(DropKeyRequestSchema)` to create a new message.
+ */
+export const DropKeyRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_upgrade, 4);
+
+/**
+ * Describes the message eitri.agent.v1.DropKeyResponse.
+ * Use `create(DropKeyResponseSchema)` to create a new message.
+ */
+export const DropKeyResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_agent_v1_upgrade, 5);
 

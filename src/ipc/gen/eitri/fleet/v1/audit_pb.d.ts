@@ -33,6 +33,8 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
   action: string;
 
   /**
+   * "system" = of no tenant.
+   *
    * @generated from field: string tenant = 4;
    */
   tenant: string;
@@ -53,6 +55,41 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
    * @generated from field: map<string, string> detail = 7;
    */
   detail: { [key: string]: string };
+
+  /**
+   * OS user who asked. Empty = nobody did, or before this was kept.
+   *
+   * @generated from field: string user = 8;
+   */
+  user: string;
+
+  /**
+   * Through what: "app", "cli", "mcp", "api"; "eitri" = the control plane by itself. Empty = before this was kept.
+   *
+   * @generated from field: string client = 9;
+   */
+  client: string;
+
+  /**
+   * Of the request, as its answer carried it. Empty = of none.
+   *
+   * @generated from field: string request_id = 10;
+   */
+  requestId: string;
+
+  /**
+   * JSON object of the fields that changed, as they were. Empty = there was nothing, or it is not kept.
+   *
+   * @generated from field: string before = 11;
+   */
+  before: string;
+
+  /**
+   * The same fields as they are since. Empty = there is nothing left, or it is not kept.
+   *
+   * @generated from field: string after = 12;
+   */
+  after: string;
 };
 
 /**
@@ -60,6 +97,52 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export declare const AuditEntrySchema: GenMessage<AuditEntry>;
+
+/**
+ * @generated from message eitri.fleet.v1.AuditFilter
+ */
+export declare type AuditFilter = Message<"eitri.fleet.v1.AuditFilter"> & {
+  /**
+   * Name or id, also of one that is gone: then by its id. Empty = all.
+   *
+   * @generated from field: string vm = 1;
+   */
+  vm: string;
+
+  /**
+   * Name or id, also of one that is gone: then by its id. Empty = all.
+   *
+   * @generated from field: string host = 2;
+   */
+  host: string;
+
+  /**
+   * Absent = all.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * "noun.verb", or "noun." for all of a noun. Empty = all.
+   *
+   * @generated from field: string action = 4;
+   */
+  action: string;
+
+  /**
+   * Empty = all.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AuditFilter.
+ * Use `create(AuditFilterSchema)` to create a new message.
+ */
+export declare const AuditFilterSchema: GenMessage<AuditFilter>;
 
 /**
  * @generated from message eitri.fleet.v1.ListAuditRequest
@@ -88,6 +171,27 @@ export declare type ListAuditRequest = Message<"eitri.fleet.v1.ListAuditRequest"
    * @generated from field: uint32 limit = 4;
    */
   limit: number;
+
+  /**
+   * Only entries older than this one: the next page. Empty = from the newest.
+   *
+   * @generated from field: string before_id = 5;
+   */
+  beforeId: string;
+
+  /**
+   * "noun.verb", or "noun." for all of a noun. Empty = all.
+   *
+   * @generated from field: string action = 6;
+   */
+  action: string;
+
+  /**
+   * Empty = all.
+   *
+   * @generated from field: string request_id = 7;
+   */
+  requestId: string;
 };
 
 /**
@@ -104,6 +208,13 @@ export declare type ListAuditResponse = Message<"eitri.fleet.v1.ListAuditRespons
    * @generated from field: repeated eitri.fleet.v1.AuditEntry entries = 1;
    */
   entries: AuditEntry[];
+
+  /**
+   * For before_id of the next page. Empty = nothing older matches.
+   *
+   * @generated from field: string next_before_id = 2;
+   */
+  nextBeforeId: string;
 };
 
 /**
@@ -113,6 +224,40 @@ export declare type ListAuditResponse = Message<"eitri.fleet.v1.ListAuditRespons
 export declare const ListAuditResponseSchema: GenMessage<ListAuditResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.ExportAuditRequest
+ */
+export declare type ExportAuditRequest = Message<"eitri.fleet.v1.ExportAuditRequest"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.AuditFilter filter = 1;
+   */
+  filter?: AuditFilter | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ExportAuditRequest.
+ * Use `create(ExportAuditRequestSchema)` to create a new message.
+ */
+export declare const ExportAuditRequestSchema: GenMessage<ExportAuditRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ExportAuditResponse
+ */
+export declare type ExportAuditResponse = Message<"eitri.fleet.v1.ExportAuditResponse"> & {
+  /**
+   * @generated from field: repeated eitri.fleet.v1.AuditEntry entries = 1;
+   */
+  entries: AuditEntry[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ExportAuditResponse.
+ * Use `create(ExportAuditResponseSchema)` to create a new message.
+ */
+export declare const ExportAuditResponseSchema: GenMessage<ExportAuditResponse>;
+
+/**
+ * What was done in a tenant. The tenant `default` is shown what belongs to no tenant too: images and the store.
+ *
  * @generated from service eitri.fleet.v1.AuditService
  */
 export declare const AuditService: GenService<{
@@ -125,6 +270,16 @@ export declare const AuditService: GenService<{
     methodKind: "unary";
     input: typeof ListAuditRequestSchema;
     output: typeof ListAuditResponseSchema;
+  },
+  /**
+   * The same, oldest first and without an end but the trail's: a message holds up to 500 entries.
+   *
+   * @generated from rpc eitri.fleet.v1.AuditService.ExportAudit
+   */
+  exportAudit: {
+    methodKind: "server_streaming";
+    input: typeof ExportAuditRequestSchema;
+    output: typeof ExportAuditResponseSchema;
   },
 }>;
 

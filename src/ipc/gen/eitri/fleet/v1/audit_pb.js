@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/fleet/v1/audit.proto.
  */
 export const file_eitri_fleet_v1_audit = /*@__PURE__*/
-  fileDesc("ChplaXRyaS9mbGVldC92MS9hdWRpdC5wcm90bxIOZWl0cmkuZmxlZXQudjEi5wEKCkF1ZGl0RW50cnkSCgoCaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFjdGlvbhgDIAEoCRIOCgZ0ZW5hbnQYBCABKAkSDQoFdm1faWQYBSABKAkSDwoHaG9zdF9pZBgGIAEoCRI2CgZkZXRhaWwYByADKAsyJi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5LkRldGFpbEVudHJ5Gi0KC0RldGFpbEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZgoQTGlzdEF1ZGl0UmVxdWVzdBIKCgJ2bRgBIAEoCRIMCgRob3N0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsaW1pdBgEIAEoDSJAChFMaXN0QXVkaXRSZXNwb25zZRIrCgdlbnRyaWVzGAEgAygLMhouZWl0cmkuZmxlZXQudjEuQXVkaXRFbnRyeTJgCgxBdWRpdFNlcnZpY2USUAoJTGlzdEF1ZGl0EiAuZWl0cmkuZmxlZXQudjEuTGlzdEF1ZGl0UmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLkxpc3RBdWRpdFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChplaXRyaS9mbGVldC92MS9hdWRpdC5wcm90bxIOZWl0cmkuZmxlZXQudjEiuAIKCkF1ZGl0RW50cnkSCgoCaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFjdGlvbhgDIAEoCRIOCgZ0ZW5hbnQYBCABKAkSDQoFdm1faWQYBSABKAkSDwoHaG9zdF9pZBgGIAEoCRI2CgZkZXRhaWwYByADKAsyJi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5LkRldGFpbEVudHJ5EgwKBHVzZXIYCCABKAkSDgoGY2xpZW50GAkgASgJEhIKCnJlcXVlc3RfaWQYCiABKAkSDgoGYmVmb3JlGAsgASgJEg0KBWFmdGVyGAwgASgJGi0KC0RldGFpbEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEidgoLQXVkaXRGaWx0ZXISCgoCdm0YASABKAkSDAoEaG9zdBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWN0aW9uGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkinQEKEExpc3RBdWRpdFJlcXVlc3QSCgoCdm0YASABKAkSDAoEaG9zdBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYBCABKA0SEQoJYmVmb3JlX2lkGAUgASgJEg4KBmFjdGlvbhgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJIlgKEUxpc3RBdWRpdFJlc3BvbnNlEisKB2VudHJpZXMYASADKAsyGi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5EhYKDm5leHRfYmVmb3JlX2lkGAIgASgJIkEKEkV4cG9ydEF1ZGl0UmVxdWVzdBIrCgZmaWx0ZXIYASABKAsyGy5laXRyaS5mbGVldC52MS5BdWRpdEZpbHRlciJCChNFeHBvcnRBdWRpdFJlc3BvbnNlEisKB2VudHJpZXMYASADKAsyGi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5MroBCgxBdWRpdFNlcnZpY2USUAoJTGlzdEF1ZGl0EiAuZWl0cmkuZmxlZXQudjEuTGlzdEF1ZGl0UmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLkxpc3RBdWRpdFJlc3BvbnNlElgKC0V4cG9ydEF1ZGl0EiIuZWl0cmkuZmxlZXQudjEuRXhwb3J0QXVkaXRSZXF1ZXN0GiMuZWl0cmkuZmxlZXQudjEuRXhwb3J0QXVkaXRSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.AuditEntry.
@@ -19,20 +19,43 @@ export const AuditEntrySchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_audit, 0);
 
 /**
+ * Describes the message eitri.fleet.v1.AuditFilter.
+ * Use `create(AuditFilterSchema)` to create a new message.
+ */
+export const AuditFilterSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_audit, 1);
+
+/**
  * Describes the message eitri.fleet.v1.ListAuditRequest.
  * Use `create(ListAuditRequestSchema)` to create a new message.
  */
 export const ListAuditRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 1);
+  messageDesc(file_eitri_fleet_v1_audit, 2);
 
 /**
  * Describes the message eitri.fleet.v1.ListAuditResponse.
  * Use `create(ListAuditResponseSchema)` to create a new message.
  */
 export const ListAuditResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 2);
+  messageDesc(file_eitri_fleet_v1_audit, 3);
 
 /**
+ * Describes the message eitri.fleet.v1.ExportAuditRequest.
+ * Use `create(ExportAuditRequestSchema)` to create a new message.
+ */
+export const ExportAuditRequestSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_audit, 4);
+
+/**
+ * Describes the message eitri.fleet.v1.ExportAuditResponse.
+ * Use `create(ExportAuditResponseSchema)` to create a new message.
+ */
+export const ExportAuditResponseSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_audit, 5);
+
+/**
+ * What was done in a tenant. The tenant `default` is shown what belongs to no tenant too: images and the store.
+ *
  * @generated from service eitri.fleet.v1.AuditService
  */
 export const AuditService = /*@__PURE__*/

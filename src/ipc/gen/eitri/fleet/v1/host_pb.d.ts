@@ -325,6 +325,13 @@ export declare type Host = Message<"eitri.fleet.v1.Host"> & {
    * @generated from field: string ssh_client_detail = 51;
    */
   sshClientDetail: string;
+
+  /**
+   * Where secrets of its sign-in are: "memory", "keychain". Empty = none are kept.
+   *
+   * @generated from field: string secrets_kept = 52;
+   */
+  secretsKept: string;
 };
 
 /**
@@ -769,6 +776,13 @@ export declare type SshWay = Message<"eitri.fleet.v1.SshWay"> & {
    * @generated from field: bool joined = 13;
    */
   joined: boolean;
+
+  /**
+   * Where its secrets stay: "memory" (also when empty) until the app ends, "keychain" there too.
+   *
+   * @generated from field: string keep = 14;
+   */
+  keep: string;
 };
 
 /**
@@ -901,6 +915,25 @@ export declare type SignInHostRequest = Message<"eitri.fleet.v1.SignInHostReques
    * @generated from field: string passphrase = 3;
    */
   passphrase: string;
+
+  /**
+   * Where the secrets stay: "memory" (also when empty) until the app ends, "keychain" there too.
+   *
+   * @generated from field: string keep = 4;
+   */
+  keep: string;
+
+  /**
+   * @generated from field: string sudo_password = 5;
+   */
+  sudoPassword: string;
+
+  /**
+   * Sign in now with a task that asks what the host asks: a code, a password that is missing.
+   *
+   * @generated from field: bool ask = 6;
+   */
+  ask: boolean;
 };
 
 /**
@@ -913,6 +946,12 @@ export declare const SignInHostRequestSchema: GenMessage<SignInHostRequest>;
  * @generated from message eitri.fleet.v1.SignInHostResponse
  */
 export declare type SignInHostResponse = Message<"eitri.fleet.v1.SignInHostResponse"> & {
+  /**
+   * Present with `ask`; absent all the same when the host is connected.
+   *
+   * @generated from field: optional eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
 };
 
 /**
@@ -920,6 +959,36 @@ export declare type SignInHostResponse = Message<"eitri.fleet.v1.SignInHostRespo
  * Use `create(SignInHostResponseSchema)` to create a new message.
  */
 export declare const SignInHostResponseSchema: GenMessage<SignInHostResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.ForgetHostSecretsRequest
+ */
+export declare type ForgetHostSecretsRequest = Message<"eitri.fleet.v1.ForgetHostSecretsRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ForgetHostSecretsRequest.
+ * Use `create(ForgetHostSecretsRequestSchema)` to create a new message.
+ */
+export declare const ForgetHostSecretsRequestSchema: GenMessage<ForgetHostSecretsRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ForgetHostSecretsResponse
+ */
+export declare type ForgetHostSecretsResponse = Message<"eitri.fleet.v1.ForgetHostSecretsResponse"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ForgetHostSecretsResponse.
+ * Use `create(ForgetHostSecretsResponseSchema)` to create a new message.
+ */
+export declare const ForgetHostSecretsResponseSchema: GenMessage<ForgetHostSecretsResponse>;
 
 /**
  * @generated from message eitri.fleet.v1.AcceptHostKeyRequest
@@ -1269,7 +1338,7 @@ export declare const HostService: GenService<{
     output: typeof ReconnectHostResponseSchema;
   },
   /**
-   * Gives a secret the sign-in needs; kept in memory only.
+   * Gives a secret the sign-in needs and dials, or signs in with a task that asks what the host asks.
    *
    * @generated from rpc eitri.fleet.v1.HostService.SignInHost
    */
@@ -1277,6 +1346,16 @@ export declare const HostService: GenService<{
     methodKind: "unary";
     input: typeof SignInHostRequestSchema;
     output: typeof SignInHostResponseSchema;
+  },
+  /**
+   * Forgets the host's secrets wherever they are kept; a connection that is up stays. Idempotent.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.ForgetHostSecrets
+   */
+  forgetHostSecrets: {
+    methodKind: "unary";
+    input: typeof ForgetHostSecretsRequestSchema;
+    output: typeof ForgetHostSecretsResponseSchema;
   },
   /**
    * Trusts the key the host offered at its last try in place of the known one, and dials. Idempotent.

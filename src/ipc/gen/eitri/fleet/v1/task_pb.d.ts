@@ -22,7 +22,7 @@ export declare type Task = Message<"eitri.fleet.v1.Task"> & {
   id: string;
 
   /**
-   * "add_host", "remove_host", "build_image", "push_image", "import_image", "upgrade_host".
+   * "add_host", "remove_host", "build_image", "push_image", "import_image", "upgrade_host", "sign_in".
    *
    * @generated from field: string kind = 2;
    */
@@ -312,6 +312,13 @@ export declare type PromptQuestion = Message<"eitri.fleet.v1.PromptQuestion"> & 
    * @generated from field: bool echo = 4;
    */
   echo: boolean;
+
+  /**
+   * Why it is asked again. Empty = first time.
+   *
+   * @generated from field: string problem = 5;
+   */
+  problem: string;
 };
 
 /**
@@ -423,6 +430,8 @@ export declare type AnswerTaskRequest = Message<"eitri.fleet.v1.AnswerTaskReques
     case: "acceptFingerprint";
   } | {
     /**
+     * secret and prompt.
+     *
      * @generated from field: string secret = 4;
      */
     value: string;
@@ -436,6 +445,14 @@ export declare type AnswerTaskRequest = Message<"eitri.fleet.v1.AnswerTaskReques
     value: boolean;
     case: "agree";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Where a secret stays: "memory" (also when empty) until the app ends, "keychain" there too. Answers to prompts stay
+   * nowhere.
+   *
+   * @generated from field: string keep = 6;
+   */
+  keep: string;
 };
 
 /**
