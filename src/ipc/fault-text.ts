@@ -5,6 +5,7 @@ import { HOST_LIFE_TEXT } from './fault-text-host-life.ts'
 import { IMAGE_TEXT } from './fault-text-images.ts'
 import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
+import { SSH_TEXT } from './fault-text-ssh.ts'
 import { TENANT_TEXT } from './fault-text-tenants.ts'
 import type { FaultCode } from './faults.ts'
 
@@ -72,52 +73,6 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       NOTHING,
       'Free some space there.',
     ),
-  'ssh/host-key-unknown': (p) =>
-    t(
-      `${host(p)} has a host key nobody here has accepted: ${v(p, 'fingerprint')}.`,
-      'Nothing was sent.',
-      'Compare it on the host, then accept it with --accept-host-key.',
-    ),
-  'ssh/host-key-changed': (p) =>
-    t(
-      `${host(p)} answered with a different host key: ${v(p, 'fingerprint')}, known was ${v(p, 'known')}.`,
-      'We did not sign in. Its VMs keep running.',
-      'If this host was rebuilt, compare the fingerprint on its own screen, then accept the new key.',
-    ),
-  'ssh/host-key-revoked': (p) =>
-    t(
-      `The host key of ${host(p)} is marked revoked.`,
-      'We did not sign in.',
-      'Do not connect; find out who revoked it.',
-    ),
-  'ssh/auth-refused': (p) =>
-    t(
-      `${or(p['address'], host(p))} refused the sign-in${p['methods'] ? ` (tried ${v(p, 'methods')})` : ''}.`,
-      NOTHING,
-      'Check the user, the key or the password.',
-    ),
-  'ssh/key-unreadable': (p) =>
-    t(`The key file ${v(p, 'file')} cannot be used${why(p)}.`, NOTHING, 'Give another key with --identity.'),
-  'ssh/passphrase-wrong': (p) =>
-    t(
-      `The passphrase of ${v(p, 'file')} is wrong or missing.`,
-      NOTHING,
-      'Give it with --password-stdin, or load the key into ssh-agent.',
-    ),
-  'ssh/sudo-refused': (p) =>
-    t(`sudo on ${host(p)} refused${why(p)}.`, NOTHING, 'Check the sudo password, or add the host without sudo.'),
-  'ssh/config-invalid': (p) =>
-    t(`ssh cannot read its configuration for ${host(p)}${why(p)}.`, NOTHING, 'Mend the line it names.'),
-  'ssh/unsupported': (p) =>
-    t(
-      `${host(p)} needs ${or(p['need'], 'an SSH feature')} that is not supported yet.`,
-      NOTHING,
-      or(p['next'], 'Use a plain key or password for this host.'),
-    ),
-  'ssh/protocol': (p) =>
-    t(`The SSH connection to ${host(p)} broke${why(p)}.`, 'Its VMs keep running.', 'It is tried again by itself.'),
-  'ssh/lost': (p) =>
-    t(`The connection to ${host(p)} was lost${why(p)}.`, 'Its VMs keep running.', 'It is tried again by itself.'),
   'agent/missing': (p) =>
     t(`There is no agent on ${host(p)}.`, 'Its VMs are unknown.', 'Add the host again to install it.'),
   'agent/not-running': (p) =>
@@ -318,6 +273,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   ...IMAGE_TEXT,
   ...CLOUD_INIT_TEXT,
   ...PORT_TEXT,
+  ...SSH_TEXT,
   ...TENANT_TEXT,
   ...NETWORK_TEXT,
   ...CLOCK_TEXT,

@@ -301,6 +301,20 @@ export declare type GetInfoResponse = Message<"eitri.fleet.v1.GetInfoResponse"> 
    * @generated from field: string build_debian_detail = 11;
    */
   buildDebianDetail: string;
+
+  /**
+   * "damaged", "older_than_hosts", "disk_full": see GetStore. Empty = the store is fine.
+   *
+   * @generated from field: string store_problem = 12;
+   */
+  storeProblem: string;
+
+  /**
+   * Why nothing can be changed. Empty = everything can.
+   *
+   * @generated from field: string store_read_only_reason = 13;
+   */
+  storeReadOnlyReason: string;
 };
 
 /**

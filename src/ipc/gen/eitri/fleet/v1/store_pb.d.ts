@@ -49,6 +49,13 @@ export declare type BackupStoreResponse = Message<"eitri.fleet.v1.BackupStoreRes
    * @generated from field: string sha256 = 3;
    */
   sha256: string;
+
+  /**
+   * What a restore on another computer needs beside it, one sentence each: private keys are files or in a keychain.
+   *
+   * @generated from field: repeated string needs = 4;
+   */
+  needs: string[];
 };
 
 /**
@@ -115,6 +122,20 @@ export declare type GetStoreResponse = Message<"eitri.fleet.v1.GetStoreResponse"
    * @generated from field: uint64 writes = 7;
    */
   writes: bigint;
+
+  /**
+   * Names of hosts that have seen newer data than this store's: nothing is sent to them until a person decides.
+   *
+   * @generated from field: repeated string hosts_ahead = 8;
+   */
+  hostsAhead: string[];
+
+  /**
+   * What of a damaged store could not be read, one sentence each, at most 20. Empty = nothing is missing.
+   *
+   * @generated from field: repeated string lost = 9;
+   */
+  lost: string[];
 };
 
 /**
