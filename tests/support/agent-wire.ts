@@ -55,6 +55,9 @@ export class FakeEngine implements SyncEngine {
     this.epoch = 0n
     this.disowned++
   }
+  held(): Snapshot | undefined {
+    return this.accepted.at(-1)
+  }
   report(): Report {
     const measured = this.metrics ? { metrics: this.metrics } : {}
     return create(ReportSchema, { lastSeenEpoch: this.epoch, vms: this.rows, ...measured })

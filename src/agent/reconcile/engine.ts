@@ -141,6 +141,11 @@ export class Engine {
     })
   }
 
+  /** The last accepted snapshot of the present owner; undefined = there is none, or it cannot be read. */
+  held(): Snapshot | undefined {
+    return this.#desired.snapshot
+  }
+
   /** Guest ports the accepted state publishes; its VMs need not be wanted. */
   exposures(): readonly Exposure[] {
     return this.#wanted.exposures

@@ -17,6 +17,7 @@ export class KeptDesired {
   readonly #store: DesiredStore
   readonly #log: Log
   #wanted = WantedVms.of(undefined)
+  #snapshot: Snapshot | undefined
   #problem = ''
 
   constructor(store: DesiredStore, log: Log) {
@@ -33,13 +34,20 @@ export class KeptDesired {
     return this.#problem
   }
 
+  /** As it was accepted from the present owner; undefined = none was, or what was kept cannot be read. */
+  get snapshot(): Snapshot | undefined {
+    return this.#snapshot && this.#snapshot.epoch > 0n ? this.#snapshot : undefined
+  }
+
   /** Takes up what an earlier agent kept; `highest` is the newest epoch of the fleet the agent belongs to. */
   async load(highest: bigint): Promise<void> {
     const read = await this.#store.load()
     if (read.kind === 'none') return
     try {
       if (read.kind === 'unreadable') throw new Error(read.problem)
-      this.#wanted = WantedVms.of(ofThisOwner(read.desired, highest))
+      const desired = ofThisOwner(read.desired, highest)
+      this.#wanted = WantedVms.of(desired)
+      this.#snapshot = desired.snapshot
     } catch (error) {
       this.#problem = error instanceof Error ? error.message : String(error)
       this.#log.error('engine.desired-unreadable', { problem: this.#problem })
@@ -51,6 +59,7 @@ export class KeptDesired {
     const desired = { snapshot, deletedIn: this.#wanted.nextDeletedIn(state, snapshot.epoch, isHere) }
     await this.#store.save(desired)
     this.#wanted = WantedVms.of(desired)
+    this.#snapshot = snapshot
     this.#problem = ''
   }
 

@@ -9,6 +9,7 @@ import { Places } from '../exposures/limits.ts'
 import { ClockHandler, type ClockSetter } from './clock-handler.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
+import { type HeldDesired, heldDesired } from './desired-handler.ts'
 import { type GuestReach, MAX_FORWARDS, runForward } from './forward-handler.ts'
 import { ImageHandler } from './image-handler.ts'
 import { keepSocket, listenOnSocket } from './listen.ts'
@@ -33,7 +34,7 @@ export interface RpcServerOptions {
   /** 0o600, or 0o660 with `socketGid`. */
   socketMode: number
   socketGid?: number
-  engine: SyncEngine
+  engine: SyncEngine & HeldDesired
   consoles: ConsoleSource
   images: ImageReceiver
   guests: GuestReach
@@ -123,6 +124,13 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
     checkNetwork: (request) => network.check(request).catch(rethrow),
     mendNetwork: (request) => network.mend(request).catch(rethrow),
     setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
+    getDesired: (request) => {
+      try {
+        return heldDesired(options.engine, sessions, request)
+      } catch (error) {
+        throw toConnectError(error)
+      }
+    },
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }

@@ -10,6 +10,7 @@ import type { SetGuestClockRequestSchema, SetGuestClockResponseSchema } from "./
 import type { CheckNetworkRequestSchema, CheckNetworkResponseSchema, ForwardRequestSchema, ForwardResponseSchema, MendNetworkRequestSchema, MendNetworkResponseSchema } from "./network_pb.js";
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "./host_pb.js";
 import type { DropKeyRequestSchema, DropKeyResponseSchema, PutAgentRequestSchema, PutAgentResponseSchema } from "./upgrade_pb.js";
+import type { GetDesiredRequestSchema, GetDesiredResponseSchema } from "./desired_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/agent.proto.
@@ -144,6 +145,17 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof DropKeyRequestSchema;
     output: typeof DropKeyResponseSchema;
+  },
+  /**
+   * What this fleet last wanted of the host, for a control plane that lost its own memory of it. Changes nothing. An older
+   * agent does not know the call.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.GetDesired
+   */
+  getDesired: {
+    methodKind: "unary";
+    input: typeof GetDesiredRequestSchema;
+    output: typeof GetDesiredResponseSchema;
   },
 }>;
 
