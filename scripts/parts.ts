@@ -65,6 +65,7 @@ export const TEST_PARTS: Part[] = [
   program('dnsmasq', 'dnsmasq-base'),
   program('sudo', 'sudo'),
   program('git', 'git'),
+  program('curl', 'curl'),
   program('Xvfb', 'xvfb'),
   program('mmdebstrap', 'mmdebstrap'),
   program('mke2fs', 'e2fsprogs'),

@@ -78,6 +78,7 @@ const STAGES: Record<string, () => Promise<Tally>> = {
     sum([
       await check('buf lint', bin('buf'), 'lint'),
       await check('generated code is current', process.execPath, join(root, 'scripts/check-generated.ts')),
+      await check('OpenAPI document is current', process.execPath, join(root, 'scripts/openapi.ts'), '--check'),
       await check('electron-builder.yml', process.execPath, join(root, 'scripts/check-builder.mjs')),
     ]),
   unit: () => vitest('unit, contract and arch', ['unit', 'contract', 'arch'], '50%'),

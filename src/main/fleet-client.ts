@@ -12,6 +12,7 @@ const READ_MAX_BYTES = 64 * MiB
 
 export interface FleetClient extends FleetClients {
   readonly socketPath: string
+  readonly askAs: AskAs
 }
 
 export interface AskAs {
@@ -27,8 +28,8 @@ export const askingHeaders = ({ client, tenant }: AskAs): Record<string, string>
 })
 
 /** The fleet API on a control plane's unix socket. Connects per call; nothing to close. */
-export function fleetClient(socketPath: string, as: AskAs = { client: 'api' }): FleetClient {
-  const headers = Object.entries(askingHeaders(as))
+export function fleetClient(socketPath: string, askAs: AskAs = { client: 'api' }): FleetClient {
+  const headers = Object.entries(askingHeaders(askAs))
   const transport = createConnectTransport({
     baseUrl: 'http://eitri',
     httpVersion: '1.1',
@@ -42,7 +43,7 @@ export function fleetClient(socketPath: string, as: AskAs = { client: 'api' }): 
       },
     ],
   })
-  return { socketPath, ...fleetClients(transport) }
+  return { socketPath, askAs, ...fleetClients(transport) }
 }
 
 /** What a call failed of: the control plane's own fault, or app/not-running when the socket is not there or broke. */

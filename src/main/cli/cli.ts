@@ -4,10 +4,12 @@ import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
 import { clockCommands } from './clock-commands.ts'
 import { cloudInitCommand } from './cloud-init-command.ts'
+import { completionCommand } from './completion-command.ts'
 import { consoleCommand } from './console-command.ts'
 import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
 import { hostCommands } from './host-commands.ts'
 import { imageCommands } from './image-commands.ts'
+import { mcpCommand } from './mcp-command.ts'
 import { networkCommands } from './network-commands.ts'
 import { duration, tenantName } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
@@ -89,6 +91,8 @@ function program(run: Runner, { io }: CliParts): Command {
   networkCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
+  mcpCommand(root, run)
+  completionCommand(root, run)
   run(root.command('version').description('the version of this program'), async (context) => {
     if (context.json) await context.document({ version: appVersion() })
     else await context.say(`${appVersion()}\n`)

@@ -3,8 +3,9 @@ import { printable } from '../../ipc/fault-text.ts'
 import { Fault } from '../../ipc/faults.ts'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { KiB, LIMITS, MiB } from '../../ipc/units.ts'
-import { ConsoleClient, consoleUnavailable } from './console-client.ts'
+import { ConsoleClient } from './console-client.ts'
 import { CONSOLE_KEYS_HELP, consoleKeys, withoutAnswers } from './console-keys.ts'
+import { readRecord } from './console-record.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { write } from './io.ts'
 import { offset, reference, wholeNumber } from './options.ts'
@@ -56,57 +57,20 @@ function place({ from, tail, follow }: Options): { from: bigint } | { tailBytes:
   return { tailBytes: tail ?? TAIL_BYTES }
 }
 
-/** Reads until the end the console had when it opened; raises its fault when there is no way to it now. */
-async function record(
-  context: CommandContext,
-  vm: string,
-  options: Options,
-  data: (bytes: Uint8Array) => Promise<void>,
-): Promise<{ start: bigint; end: bigint; head: bigint }> {
-  const { socketPath, signal } = context
-  const at = { start: 0n, end: 0n, head: 0n }
-  const client = new ConsoleClient({
-    ...place({ ...options, follow: false }),
-    socketPath,
-    askAs: context.askAs,
-    vm,
-    readOnly: true,
-    signal,
-    opened(frame) {
-      Object.assign(at, { start: frame.start, end: frame.end, head: frame.head })
-      if (frame.start >= frame.end) client.close()
-    },
-    skipped(_, to) {
-      at.start = to
-      if (to >= at.end) client.close()
-    },
-    async data(bytes, offset) {
-      const left = Number(at.end - offset)
-      await data(bytes.subarray(0, left))
-      if (left <= bytes.length) client.close()
-    },
-    state(link, detail) {
-      if (link === 'reconnecting') fail(detail)
-    },
-  })
-  const failed = Promise.withResolvers<never>()
-  const fail = (detail: string) => {
-    failed.reject(consoleUnavailable(detail))
-    client.close()
-  }
-  await Promise.race([failed.promise, client.done])
-  return at
-}
+const asked = ({ socketPath, signal, askAs }: CommandContext) => ({ socketPath, signal, askAs })
 
 async function document(context: CommandContext, { id, name }: Vm, options: Options): Promise<void> {
   const chunks: Uint8Array[] = []
   let size = 0
-  const { start, end, head } = await record(context, id, options, async (bytes) => {
-    size += bytes.length
-    if (size > DOCUMENT_BYTES)
-      throw invalid('console', '', 'the record is too long for one document: use --tail or --from')
-    chunks.push(bytes)
-  })
+  const { start, end, head } = await readRecord(
+    { ...asked(context), vm: id, ...place({ ...options, follow: false }) },
+    async (bytes) => {
+      size += bytes.length
+      if (size > DOCUMENT_BYTES)
+        throw invalid('console', '', 'the record is too long for one document: use --tail or --from')
+      chunks.push(bytes)
+    },
+  )
   const all = Buffer.concat(chunks)
   await context.document({
     vm: name,
@@ -128,7 +92,9 @@ async function show(context: CommandContext, vm: string, options: Options): Prom
   try {
     const work = options.follow
       ? follow(context, vm, options)
-      : record(context, vm, options, (bytes) => write(stdout, bytes))
+      : readRecord({ ...asked(context), vm, ...place({ ...options, follow: false }) }, (bytes) =>
+          write(stdout, bytes),
+        ).then(() => {})
     await Promise.race([work, gone.promise])
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return

@@ -78,9 +78,10 @@ export class CommandContext {
     this.#timer = setTimeout(() => this.#abort.abort(fault), ms)
   }
 
-  async fleet(): Promise<FleetClient> {
+  /** Asks as the command line unless this command is another client. */
+  async fleet(client = this.askAs.client): Promise<FleetClient> {
     if (this.options.embedded && !this.#embedded) this.#embedded = await this.parts.embed(this.options.dataDir)
-    return fleetClient(this.socketPath, this.askAs)
+    return fleetClient(this.socketPath, { ...this.askAs, client })
   }
 
   /** The command's answer: the message as one JSON document, or `words` for people. */

@@ -117,7 +117,14 @@ export function createControlPlane(ports: Ports): ControlPlane {
     )
     router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
   }
-  const api = createApiHandler({ routes, tenants: stores.tenants, console, renderer: paths.renderer, log })
+  const api = createApiHandler({
+    routes,
+    tenants: stores.tenants,
+    audit: stores.audit,
+    console,
+    renderer: paths.renderer,
+    log,
+  })
   const shell = browserShell({ handler: api, stateFile: join(paths.dataDir, 'browser.json'), clock, log })
   const woke = () => {
     log.info('control.woke')

@@ -10,6 +10,8 @@ import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
 import { REQUEST_ID_HEADER, TENANT_HEADER } from '../../../ipc/request-headers.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import { refuseUpgrade } from '../refuse-upgrade.ts'
+import type { AuditEvent } from '../store/audit-store.ts'
+import { calledByModel } from './called-by-model.ts'
 import { type KnownTenants, principals, requestIdOf, tenantAsked } from './principal.ts'
 import { serveStatic } from './static-files.ts'
 
@@ -23,6 +25,7 @@ export interface ApiHandler {
 export interface ApiParts {
   routes(router: ConnectRouter): void
   tenants: KnownTenants
+  audit: { add(event: AuditEvent): void }
   console: { upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, tenant: string): void }
   /** Built renderer; undefined = no pages. */
   renderer: string | undefined
@@ -30,11 +33,13 @@ export interface ApiParts {
 }
 
 /** One handler for every listener; it authorises nobody itself. */
-export function createApiHandler({ routes, tenants, console, renderer, log }: ApiParts): ApiHandler {
+export function createApiHandler({ routes, tenants, audit, console, renderer, log }: ApiParts): ApiHandler {
   const adapter = connectNodeAdapter({
     routes,
-    interceptors: [faults(log), principals(tenants)],
+    interceptors: [faults(log), principals(tenants), calledByModel(audit)],
     readMaxBytes: LIMITS.fleetMessageBytes,
+    // docs/openapi.json is made for this: names as in the contracts, plain fields always there.
+    jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true },
     // Nothing here crosses a network, and a small packed request could unpack to any size.
     acceptCompression: [],
     fallback: (req, res) => void serveStatic(renderer, req as IncomingMessage, res as ServerResponse),

@@ -1,0 +1,55 @@
+import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import type { FleetClient } from '../fleet-client.ts'
+
+/** What a tool works with during one call. */
+export interface ToolCall {
+  fleet: FleetClient
+  signal: AbortSignal
+}
+
+export interface ReadTool {
+  name: string
+  description: string
+  input: z.ZodObject
+  read(call: ToolCall, args: never): Promise<JsonValue>
+}
+
+/** A change is looked at first: what it would do, in words, and the state it was judged by. */
+export interface ChangeTool {
+  name: string
+  description: string
+  input: z.ZodObject
+  destroys: boolean
+  preview(call: ToolCall, args: never): Promise<Preview>
+}
+
+export interface Preview {
+  /** One or two sentences for the person who has to agree. */
+  says: string
+  seen: string
+  look(call: ToolCall): Promise<string>
+  apply(call: ToolCall): Promise<JsonValue>
+}
+
+/** Ties the arguments' type to the schema they are checked by. */
+export const readTool = <S extends z.ZodRawShape>(tool: {
+  name: string
+  description: string
+  input: S
+  read(call: ToolCall, args: z.infer<z.ZodObject<S>>): Promise<JsonValue>
+}): ReadTool => ({ ...tool, input: z.strictObject(tool.input) }) as unknown as ReadTool
+
+export const changeTool = <S extends z.ZodRawShape>(tool: {
+  name: string
+  description: string
+  input: S
+  destroys?: boolean
+  preview(call: ToolCall, args: z.infer<z.ZodObject<S>>): Promise<Preview>
+}): ChangeTool => ({ destroys: false, ...tool, input: z.strictObject(tool.input) }) as unknown as ChangeTool
+
+/** The contract's JSON, as the command line prints it. */
+export const json = <D extends DescMessage>(schema: D, message: MessageShape<D>): JsonValue =>
+  toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true })
+
+export const ref = (noun: string) => z.string().min(1).max(64).describe(`Name or id of the ${noun}.`)
