@@ -2,6 +2,7 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import ssh2, { type ClientChannel, type SFTPWrapper } from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
+import type { CommandChannel } from './channel.ts'
 import type { SshTarget } from './config.ts'
 import { SignIn } from './credentials.ts'
 import { type HostKey, type HostKeyAlgorithm, hostKeyOf } from './host-keys.ts'
@@ -25,7 +26,7 @@ export interface SshConnection {
   /** Bytes received on the socket underneath. */
   rxBytes(): number
   /** A command's channel; the caller drains it. */
-  exec(command: string): Promise<ClientChannel>
+  exec(command: string): Promise<CommandChannel>
   /** Connects to a unix socket on the host. */
   openSocket(path: string): Promise<Duplex>
   /** The caller ends it. Its calls may hang after a loss: race them with `closed`. */

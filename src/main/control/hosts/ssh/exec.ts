@@ -1,6 +1,6 @@
-import type { ClientChannel } from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
+import type { CommandChannel } from './channel.ts'
 import type { SshConnection } from './connection.ts'
 
 export interface ExecOptions {
@@ -36,7 +36,7 @@ export async function runCommand(
 
 /** Waits for a channel's end while gathering what it says. `onText` sees each stream as it grows. */
 export function collect(
-  channel: ClientChannel,
+  channel: CommandChannel,
   { host, signal, timeoutMs }: Omit<ExecOptions, 'stdin'>,
   onText: (texts: { stdout: string; stderr: string }) => void = () => {},
 ): Promise<ExecResult> {
@@ -72,7 +72,7 @@ export function collect(
     })
     channel.on('close', () => {
       finish()
-      if (code === undefined && !signalled) reject(new Fault('ssh/lost', 'transient', { host }))
+      if (code === undefined && !signalled) reject(channel.lost ?? new Fault('ssh/lost', 'transient', { host }))
       else resolve({ code: code ?? 255, ...texts })
     })
   })

@@ -1,6 +1,6 @@
-import type { ClientChannel } from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
+import type { CommandChannel } from './channel.ts'
 import type { SshConnection } from './connection.ts'
 import { shellWord } from './exec.ts'
 
@@ -19,7 +19,7 @@ export async function openStdio(
   connection: Pick<SshConnection, 'exec'>,
   agent: { executable: string; socketPath: string },
   { host, signal }: { host: string; signal: AbortSignal },
-): Promise<ClientChannel> {
+): Promise<CommandChannel> {
   const command = `${shellWord(agent.executable)} rpc --stdio --socket ${shellWord(agent.socketPath)}`
   const channel = await connection.exec(command)
   let said = ''
