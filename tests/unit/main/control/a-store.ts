@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import type { NewHost } from '../../../../src/main/control/store/host-row.ts'
 import type { NewImage } from '../../../../src/main/control/store/images-store.ts'
 import { openStores, type Stores } from '../../../../src/main/control/store/stores.ts'
-import type { NewVm } from '../../../../src/main/control/store/vm-row.ts'
+import { anId } from '../../../support/store-rows.ts'
+
+export { aHost, anId, aVm } from '../../../support/store-rows.ts'
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -28,63 +29,11 @@ export function aStore(file = join(aTempDir(), 'eitri.db')): Stores & { file: st
   return { ...stores, file, time }
 }
 
-let serial = 0
-/** 32 hex characters, another each time. */
-export const anId = (): string => (++serial).toString(16).padStart(32, '0')
-
-export function aHost(change: Partial<NewHost> = {}): NewHost {
-  const id = change.id ?? anId()
-  return {
-    id,
-    tenant: 'default',
-    name: `host-${serial}`,
-    kind: 'local',
-    ssh: null,
-    agent: {
-      socketPath: '/run/eitri/agent.sock',
-      executable: '/usr/local/bin/eitri-agent',
-      stateDir: '/var/lib/eitri',
-      identityPublicKey: Buffer.from(id.padEnd(32, '.').slice(-32)).toString('base64'),
-      runsAs: 'root',
-      startedBy: 'systemd',
-    },
-    hostKeyFingerprint: '',
-    facts: null,
-    ...change,
-  }
-}
-
-export function aVm(hostId: string, change: Partial<NewVm> = {}): NewVm {
-  return {
-    id: anId(),
-    hostId,
-    name: `vm-${serial}`,
-    imageUrl: '',
-    imageSha256: 'a'.repeat(64),
-    imageKind: 'disk',
-    imageFormat: '',
-    clockPolicy: 'auto',
-    cloudInit: new Uint8Array(),
-    vcpus: 1,
-    memMb: 512,
-    diskGb: 10,
-    powerState: 'running',
-    autostart: true,
-    network: '',
-    backend: '',
-    labels: {},
-    sshAuthorizedKeys: [],
-    trustedCas: null,
-    injectedKey: null,
-    ...change,
-  }
-}
-
 export function anImage(change: Partial<NewImage> = {}): NewImage {
   const id = change.id ?? anId()
   return {
     id,
-    name: `image-${serial}`,
+    name: `image-${id.slice(-6)}`,
     kind: 'disk',
     format: '',
     arch: 'x86_64',
