@@ -4,6 +4,7 @@ import { BROWSER_PARTS, ensureParts, TEST_PARTS, VM_PARTS } from '../../scripts/
 import { benchAdopt, benchAgentMemory, benchAppMemory, benchRoundTrip } from './agent.ts'
 import { benchConsole } from './console.ts'
 import { benchCreate, benchCreateToVmm } from './create.ts'
+import { benchFleet } from './fleet.ts'
 import { type BenchResult, machine } from './measure.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReport } from './report.ts'
@@ -17,6 +18,7 @@ const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<B
   { names: ['agent_pss', 'agent_pss_per_vm'], run: benchAgentMemory },
   { names: ['app_pss'], run: benchAppMemory },
   { names: ['report_1000'], run: benchReport },
+  { names: ['fleet_200x50', 'fleet_200x50_cpu', 'fleet_200x50_writes'], run: benchFleet },
   { names: ['console_throughput'], run: benchConsole },
   { names: ['proxy_throughput'], run: benchProxy },
 ]

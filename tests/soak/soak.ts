@@ -11,6 +11,7 @@ const RUNS: Record<string, () => Promise<Soak>> = {
   churn: async () => (await import('./churn.ts')).soakChurn,
   model: async () => (await import('./model.ts')).soakModel,
   fuzz: async () => (await import('./fuzz.ts')).soakFuzz,
+  fleet: async () => (await import('./fleet.ts')).soakFleet,
   owners: async () => (await import('./owners.ts')).soakOwners,
 }
 
