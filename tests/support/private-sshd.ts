@@ -6,6 +6,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { fingerprintOf } from '../../src/main/control/hosts/ssh/host-keys.ts'
 
+const LISTEN_TIMEOUT_MS = 10_000
+
 export interface PrivateSshd extends AsyncDisposable {
   readonly dir: string
   readonly port: number
@@ -14,6 +16,8 @@ export interface PrivateSshd extends AsyncDisposable {
   readonly keyFile: string
   /** Public half of its host key: the blob, and as OpenSSH prints it. */
   readonly hostKey: { type: string; blob: Buffer; fingerprint: string }
+  /** What it wrote. */
+  readonly logFile: string
   /** Processes serving connections now. */
   sessions(): number[]
   /** Ends its sessions and listens again with another host key, as a host that was rebuilt. */
@@ -54,11 +58,15 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     ...options,
   ]
   fs.writeFileSync(path.join(dir, 'sshd_config'), `${config.join('\n')}\n`)
+  const logFile = path.join(dir, 'sshd.log')
   const start = async () => {
+    const log = fs.openSync(logFile, 'a')
+    const from = fs.fstatSync(log).size
     const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', path.join(dir, 'sshd_config')], {
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'ignore', log],
     })
-    await listening(child)
+    fs.closeSync(log)
+    await listening(child, logFile, from)
     return child
   }
   let child = await start()
@@ -86,6 +94,7 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     get hostKey() {
       return hostKey
     },
+    logFile,
     sessions,
     async replaceHostKey() {
       await stop()
@@ -99,14 +108,18 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
   }
 }
 
-async function listening(child: ChildProcess): Promise<void> {
-  let said = ''
-  for await (const chunk of child.stderr!) {
-    said += chunk
-    if (said.includes('Server listening')) break
+async function listening(child: ChildProcess, logFile: string, from: number): Promise<void> {
+  const said = () => fs.readFileSync(logFile, 'utf8').slice(from)
+  const watcher = fs.watch(logFile)
+  try {
+    while (!said().includes('Server listening')) {
+      if (child.exitCode !== null) throw new Error(`sshd did not start: ${said()}`)
+      const signal = AbortSignal.timeout(LISTEN_TIMEOUT_MS)
+      await Promise.race([once(watcher, 'change', { signal }), once(child, 'exit', { signal })])
+    }
+  } finally {
+    watcher.close()
   }
-  if (!said.includes('Server listening')) throw new Error(`sshd did not start: ${said}`)
-  child.stderr!.resume()
 }
 
 /** Children by /proc, oldest first. */

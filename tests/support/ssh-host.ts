@@ -59,6 +59,10 @@ export interface SshHost extends AsyncDisposable {
   /** Drops every packet both ways without telling anyone, as a dead network does. */
   dropPackets(drop: boolean): Promise<void>
   replaceHostKey(): Promise<void>
+  /** Its sshd anew, with these lines in place of the variant's of the same keywords; from the first `Match` on last. */
+  restartSshd(lines: string[]): Promise<void>
+  /** What its sshd wrote, as this side sees it. */
+  readonly logFile: string
   close(): Promise<void>
 }
 
@@ -263,15 +267,39 @@ class NamespaceHost implements SshHost {
     await this.must(['nft', '-f', '-'], { input: rules })
   }
 
+  get logFile() {
+    return this.outside('/run/sshd.log')
+  }
+
   async replaceHostKey() {
-    const running = (await this.must(['cat', '/run/sshd.pid'])).trim()
-    await this.must(['kill', running])
     await this.must(['rm', '-f', HOST_KEY, `${HOST_KEY}.pub`])
     await this.must(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', HOST_KEY])
+    await this.#startSshdAnew(`/run/sshd-${this.#variant}.conf`)
+    await this.readFingerprint()
+  }
+
+  async restartSshd(lines: string[]) {
+    const named = new Set(lines.map((line) => line.split(' ')[0]))
+    // Ports and host keys add up in sshd.
+    const variant = fs
+      .readFileSync(path.join(PARTS, `sshd-${this.#variant}.conf`), 'utf8')
+      .split('\n')
+      .filter((line) => !named.has(line.split(' ')[0] ?? ''))
+    const from = lines.findIndex((line) => /^match\b/i.test(line))
+    const [before, after] = from < 0 ? [lines, []] : [lines.slice(0, from), lines.slice(from)]
+    const text = `${[...before, ...variant, ...after].join('\n')}\n`
+    await this.must(['sh', '-c', 'cat >/run/sshd-changed.conf'], { input: text })
+    await this.#startSshdAnew('/run/sshd-changed.conf')
+  }
+
+  async #startSshdAnew(config: string) {
+    const running = (await this.must(['cat', '/run/sshd.pid'])).trim()
+    await this.must(['kill', running])
     const gone = ['timeout', '5', 'sh', '-c', `while kill -0 ${running} 2>/dev/null; do sleep 0.02; done`]
     await this.must(gone)
-    await this.must(['/usr/sbin/sshd', '-f', `/run/sshd-${this.#variant}.conf`, '-E', '/run/sshd.log'])
-    await this.readFingerprint()
+    await this.must(['/usr/sbin/sshd', '-f', config, '-E', '/run/sshd.log'])
+    // It says so once it has written its pid and listens.
+    await this.must(['timeout', '5', 'sh', '-c', 'until [ -s /run/sshd.pid ]; do sleep 0.02; done'])
   }
 
   async readFingerprint() {
