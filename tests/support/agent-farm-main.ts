@@ -7,7 +7,7 @@ const [dir = '', count = '', vms = '', tickMs = ''] = process.argv.slice(2)
 
 export const farmVmId = (host: number, vm: number) =>
   `${host.toString(16).padStart(16, '0')}${vm.toString(16).padStart(16, '0')}`
-export const farmHostId = (host: number) => host.toString(16).padStart(32, 'a')
+export const farmHostId = (host: number) => `f${host.toString(16).padStart(31, '0')}`
 
 function reportOf(agent: FakeSyncAgent, host: number, tick: number): void {
   if (agent.attached === 0) return
