@@ -6,7 +6,10 @@ import { IMAGE_TEXT } from './fault-text-images.ts'
 import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
 import { SSH_TEXT } from './fault-text-ssh.ts'
+import { STORE_TEXT } from './fault-text-store.ts'
 import { TENANT_TEXT } from './fault-text-tenants.ts'
+import { TRUST_TEXT } from './fault-text-trust.ts'
+import { VM_EDIT_TEXT } from './fault-text-vms.ts'
 import type { FaultCode } from './faults.ts'
 
 export type { FaultText }
@@ -273,8 +276,11 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   ...IMAGE_TEXT,
   ...CLOUD_INIT_TEXT,
   ...PORT_TEXT,
+  ...STORE_TEXT,
   ...SSH_TEXT,
   ...TENANT_TEXT,
+  ...TRUST_TEXT,
+  ...VM_EDIT_TEXT,
   ...NETWORK_TEXT,
   ...CLOCK_TEXT,
   'console/unavailable': (p) =>
@@ -289,10 +295,6 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
   'task/wrong-question': () => t('The task does not ask that any more.', NOTHING, 'Look at what it asks now.'),
   'task/interrupted': () =>
     t('The app stopped before this was done.', 'What was half-made was removed.', 'Start it again.'),
-  'store/conflict': () =>
-    t('Somebody else changed this first.', 'Your change was not applied.', 'Look at it and try again.'),
-  'store/unavailable': (p) =>
-    t(`The app's data cannot be written${why(p)}.`, NOTHING, 'Check the disk and the data folder.'),
   'app/not-running': (p) =>
     t(
       `The app does not answer${p['socket'] ? ` on ${v(p, 'socket')}` : ''}.`,

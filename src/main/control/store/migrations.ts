@@ -1,3 +1,5 @@
+import { INVARIANTS } from './migrations-invariants.ts'
+
 const INITIAL = `
 CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
@@ -181,6 +183,18 @@ CREATE TRIGGER exposures_removed AFTER DELETE ON exposures
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = OLD.host_id; END;
 `
 
+const LIVE = 'tenant = NEW.tenant AND deleted_at IS NULL'
+const BACK = 'OLD.deleted_at IS NOT NULL AND NEW.deleted_at IS NULL'
+/** A quota, what is used of it, and when an edit of a VM needs more: who lowers a quota refuses more, and stops nobody. */
+const QUOTAS = [
+  ['max_vms', `SELECT count(*) FROM vms WHERE ${LIVE}`, BACK],
+  ['max_vcpus', `SELECT sum(vcpus) FROM vms WHERE ${LIVE}`, `${BACK} OR NEW.vcpus > OLD.vcpus`],
+  ['max_mem_mb', `SELECT sum(mem_mb) FROM vms WHERE ${LIVE}`, `${BACK} OR NEW.mem_mb > OLD.mem_mb`],
+  ['max_disk_gb', 'SELECT sum(disk_gb) FROM vms WHERE tenant = NEW.tenant', 'NEW.disk_gb > OLD.disk_gb'],
+] as const
+const overQuota = (quota: string, used: string, grew = 'true') =>
+  `SELECT RAISE(ABORT, 'over quota ${quota}') FROM tenants WHERE name = NEW.tenant AND (${grew}) AND ${quota} < (${used});`
+
 /** Tenants partition names, CAs, quotas and audit. Absent quota = none; grace of a deleted VM in seconds, absent = the default. */
 const TENANTS = `
 ALTER TABLE tenants ADD COLUMN max_vms INTEGER CHECK (max_vms >= 0);
@@ -189,6 +203,17 @@ ALTER TABLE tenants ADD COLUMN max_mem_mb INTEGER CHECK (max_mem_mb >= 0);
 ALTER TABLE tenants ADD COLUMN max_disk_gb INTEGER CHECK (max_disk_gb >= 0);
 ALTER TABLE tenants ADD COLUMN grace_s INTEGER CHECK (grace_s >= 0);
 ALTER TABLE tasks ADD COLUMN tenant TEXT NOT NULL DEFAULT 'default';
+CREATE INDEX vms_tenant ON vms(tenant);
+
+CREATE TRIGGER vms_quota_new AFTER INSERT ON vms
+BEGIN
+${QUOTAS.map(([quota, used]) => overQuota(quota, used)).join('\n')}
+END;
+
+CREATE TRIGGER vms_quota_more AFTER UPDATE OF vcpus, mem_mb, disk_gb, deleted_at ON vms
+BEGIN
+${QUOTAS.map(([quota, used, grew]) => overQuota(quota, used, grew)).join('\n')}
+END;
 `
 
 /** Who asked, through what, under which request, and what it changed. Rows are never edited; only retention removes them. */
@@ -199,7 +224,12 @@ ALTER TABLE audit ADD COLUMN request_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN before TEXT;
 ALTER TABLE audit ADD COLUMN after TEXT;
 CREATE INDEX audit_tenant ON audit(tenant, id);
+CREATE INDEX audit_action ON audit(tenant, action, id);
+CREATE INDEX audit_request ON audit(request_id) WHERE request_id <> '';
 CREATE TRIGGER audit_append_only BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER audit_kept BEFORE DELETE ON audit
+WHEN OLD.at >= coalesce((SELECT value FROM settings WHERE key = 'audit.pruned_before'), '')
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 `
 
 /** SSH authorities hold public keys only; private keys are files or in the keychain. One public key belongs to one tenant. */
@@ -234,7 +264,8 @@ CREATE TABLE certificates (
   issued_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX certificates_vm ON certificates(vm_id) WHERE vm_id <> '';
-CREATE INDEX certificates_before ON certificates(tenant, valid_before);
+CREATE INDEX certificates_issued ON certificates(tenant, issued_at);
+CREATE INDEX certificates_before ON certificates(valid_before);
 
 CREATE TABLE revoked_certificates (
   tenant TEXT NOT NULL REFERENCES tenants(name),
@@ -242,6 +273,7 @@ CREATE TABLE revoked_certificates (
   ca_fingerprint TEXT NOT NULL DEFAULT '',
   reason TEXT NOT NULL DEFAULT '',
   revoked_at TEXT NOT NULL,
+  valid_before TEXT,
   PRIMARY KEY (tenant, serial)
 ) STRICT;
 CREATE TRIGGER revoked_inserted AFTER INSERT ON revoked_certificates
@@ -251,7 +283,8 @@ BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE tenant = OLD.tenant; END;
 
 ALTER TABLE vms ADD COLUMN host_cert_required INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE vms ADD COLUMN host_certificate TEXT NOT NULL DEFAULT '';
-CREATE TRIGGER vms_certified AFTER UPDATE OF host_certificate ON vms WHEN OLD.host_certificate IS NOT NEW.host_certificate
+CREATE TRIGGER vms_certified AFTER UPDATE OF host_certificate, host_cert_required ON vms
+WHEN (OLD.host_certificate, OLD.host_cert_required) IS NOT (NEW.host_certificate, NEW.host_cert_required)
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;
 `
 
@@ -308,4 +341,5 @@ export const MIGRATIONS: readonly string[] = [
   TRUST,
   HOST_LIFE,
   VM_EDITS,
+  INVARIANTS,
 ]

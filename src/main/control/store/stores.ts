@@ -1,7 +1,11 @@
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { AuditStore } from './audit-store.ts'
-import { Database } from './database.ts'
+import { CasStore } from './cas-store.ts'
+import { CertificatesStore } from './certificates-store.ts'
+import type { Database } from './database.ts'
+import { openDatabase } from './database-open.ts'
 import { ExposuresStore } from './exposures-store.ts'
+import { keepFleetBeside } from './fleet-beside.ts'
 import { HostKeysStore } from './host-keys-store.ts'
 import { HostsStore } from './hosts-store.ts'
 import { ImagesStore } from './images-store.ts'
@@ -18,24 +22,30 @@ export interface Stores {
   hosts: HostsStore
   hostKeys: HostKeysStore
   vms: VmsStore
+  cas: CasStore
+  certificates: CertificatesStore
   exposures: ExposuresStore
   images: ImagesStore
   tasks: TasksStore
 }
 
-/** Opens the database file and every store on it; `db.close` ends them all. Raises store/unavailable. */
+/** Opens the database file and every store on it; `db.close` ends them all. Raises what openDatabase does. */
 export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
-  const db = new Database(file)
   const now = () => clock.now()
+  const db = openDatabase(file, now)
   const audit = new AuditStore(db, now)
+  const settings = new SettingsStore(db)
+  if (!db.damage) keepFleetBeside(file, settings.fleetId())
   return {
     db,
     audit,
-    settings: new SettingsStore(db),
-    tenants: new TenantsStore(db),
+    settings,
+    tenants: new TenantsStore(db, audit, now),
     hosts: new HostsStore(db, audit, now),
     hostKeys: new HostKeysStore(db),
     vms: new VmsStore(db, audit, now),
+    cas: new CasStore(db, audit, now),
+    certificates: new CertificatesStore(db, audit, now),
     exposures: new ExposuresStore(db, audit, now),
     images: new ImagesStore(db, audit, now),
     tasks: new TasksStore(db),

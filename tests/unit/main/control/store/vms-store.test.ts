@@ -38,9 +38,8 @@ describe('VMs store', () => {
 
   it('takes the tenant from the host row, and names are free across tenants', () => {
     const { db, hosts, vms } = aStore()
-    const [one, two] = [hosts.create(aHost()), hosts.create(aHost())]
     db.run("INSERT INTO tenants (name, created_at) VALUES ('other', '')")
-    db.run("UPDATE hosts SET tenant = 'other' WHERE id = $id", { id: two.id })
+    const [one, two] = [hosts.create(aHost()), hosts.create(aHost({ tenant: 'other' }))]
     vms.create(aVm(one.id, { name: 'web' }))
     expect(vms.create(aVm(two.id, { name: 'web' })).tenant).toBe('other')
   })
