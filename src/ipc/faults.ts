@@ -105,6 +105,7 @@ export const FAULT_CODES = [
   'port/no-way',
   'port/not-taken',
   'port/too-many',
+  'port/broken',
   'clock/not-set',
   'clock/left-alone',
   'clock/not-running',

@@ -8,6 +8,7 @@ import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
 import { NetworkService } from './gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from './gen/eitri/fleet/v1/port_pb.js'
 import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
+import { TenantService } from './gen/eitri/fleet/v1/tenant_pb.js'
 import { TrustService } from './gen/eitri/fleet/v1/trust_pb.js'
 import { VmService } from './gen/eitri/fleet/v1/vm_pb.js'
 
@@ -21,6 +22,7 @@ export const fleetClients = (transport: Transport) => ({
   networks: createClient(NetworkService, transport),
   tasks: createClient(TaskService, transport),
   audit: createClient(AuditService, transport),
+  tenants: createClient(TenantService, transport),
   clock: createClient(ClockService, transport),
   cloudInit: createClient(CloudInitService, transport),
   trust: createClient(TrustService, transport),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CLOCK_POLICIES } from './clock-policy.ts'
 import { Fault } from './faults.ts'
 import { isFingerprint, isId, isName, isSha256 } from './names.ts'
+import { SYSTEM_TENANT } from './request-headers.ts'
 import { LIMITS } from './units.ts'
 
 const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
@@ -27,6 +28,26 @@ const vcpus = floor('vcpus', 256)
 const memMb = floor('mem_mb', 4 * 1024 * 1024)
 const diskGb = floor('disk_gb', 65536)
 const clockPolicy = z.enum(['', ...CLOCK_POLICIES], `one of ${CLOCK_POLICIES.join(', ')}`).default('')
+
+const quota = (what: string) =>
+  z
+    .number()
+    .int(`use a whole number for ${what}`)
+    .min(0)
+    .max(2 ** 31 - 1, `${what} is too large`)
+    .optional()
+const tenantLimits = z.object({
+  maxVms: quota('max_vms'),
+  maxVcpus: quota('max_vcpus'),
+  maxMemMb: quota('max_mem_mb'),
+  maxDiskGb: quota('max_disk_gb'),
+  graceS: z
+    .number()
+    .int()
+    .min(0)
+    .max(365 * 86_400, 'grace_s must be at most a year')
+    .optional(),
+})
 
 /** A host part of `[user@]host[:port]`: nothing that ssh could take for an option or a shell for a command. */
 const sshHost = z
@@ -129,6 +150,27 @@ export const rules = {
     hostPort: z.number().int().min(0, 'ports start at 1').max(65535, 'ports end at 65535'),
     protocol: z.enum(['tcp', 'udp'], 'tcp or udp'),
     scope: z.enum(['lan', 'loopback'], 'lan or loopback'),
+  }),
+  auditFilter: z.object({
+    vm: oneLine(64),
+    host: oneLine(64),
+    action: oneLine(64).regex(/^([a-z_-]+\.[a-z_-]*)?$/, 'use noun.verb, or noun. for all of a noun'),
+    requestId: oneLine(64),
+  }),
+  auditPage: z.object({ beforeId: z.string().regex(/^(\d{1,15})?$/, 'use the id of an entry') }),
+  auditRetention: z.object({
+    days: z.number().int().min(0).max(36_500, 'use at most 36500 days; 0 = for ever').optional(),
+  }),
+  createTenant: z.object({
+    name: name.refine((n) => n !== SYSTEM_TENANT, 'the app keeps this name for itself'),
+    limits: tenantLimits,
+  }),
+  updateTenant: z.object({
+    name,
+    limits: tenantLimits,
+    lift: z.array(
+      z.enum(['max_vms', 'max_vcpus', 'max_mem_mb', 'max_disk_gb', 'grace_s'], 'name a limit, e.g. max_vms'),
+    ),
   }),
   portRef: z.object({ id: z.string().refine(isId, 'use the id of a published port, 32 hex characters') }),
 } as const

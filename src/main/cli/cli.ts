@@ -16,6 +16,7 @@ import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './
 import { portCommands } from './port-commands.ts'
 import { serveCommand } from './serve-command.ts'
 import { taskCommands } from './task-commands.ts'
+import { tenantCommands } from './tenant-commands.ts'
 import { vmCommands } from './vm-commands.ts'
 
 const EXIT_CODES = `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed (why is on standard error), ${EXIT.usage} wrong usage,
@@ -91,6 +92,7 @@ function program(run: Runner, { io }: CliParts): Command {
   networkCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
+  tenantCommands(root, run)
   mcpCommand(root, run)
   completionCommand(root, run)
   run(root.command('version').description('the version of this program'), async (context) => {

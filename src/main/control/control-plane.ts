@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { faultLine } from '../../ipc/fault-text.ts'
-import { asFault, Fault } from '../../ipc/faults.ts'
+import { Fault } from '../../ipc/faults.ts'
 import { AuditService } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { ClockService } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import { CloudInitService } from '../../ipc/gen/eitri/fleet/v1/cloud_init_pb.js'
@@ -12,6 +12,7 @@ import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { TenantService } from '../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { auditApi } from './api/audit-api.ts'
 import { clockApi } from './api/clock-api.ts'
@@ -26,6 +27,7 @@ import { networksApi } from './api/networks-api.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { tasksApi } from './api/tasks-api.ts'
+import { tenantsApi } from './api/tenants-api.ts'
 import { ownedVm, vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
@@ -35,15 +37,16 @@ import { imageBuilders } from './images/builders.ts'
 import { ImageFiles } from './images/image-files.ts'
 import type { Ports } from './ports.ts'
 import { watchSleep } from './sleep-watch.ts'
+import { actingItself } from './store/actor.ts'
+import { auditRetention } from './store/audit-retention.ts'
 import { openStores, type Stores } from './store/stores.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
+import { fleetTunnels } from './tunnels/fleet-tunnels.ts'
 import { findUnowned, notOfThisFleet } from './vms/unowned-vms.ts'
 import { findVm } from './vms/vm-directory.ts'
 
-const DAY_MS = 24 * 3600 * 1000
-const AUDIT_WINDOW_MS = 365 * DAY_MS
 const STOP_GRACE_MS = 3_000
 
 /** One fleet's control plane. Made, started and stopped once; whoever makes it holds the lock on the data directory. */
@@ -67,6 +70,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const hub = new Hub()
   const tasks = new TaskRunner(stores.tasks, clock, log)
   const hosts = createFleetHosts({ ports, stores, registry, hub })
+  const retention = auditRetention({ ...stores, clock, log })
   const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, clock })
   const feed = new FleetFeeds(view, clock)
   const stopping = new AbortController()
@@ -115,13 +119,25 @@ export function createControlPlane(ports: Ports): ControlPlane {
       ClockService,
       clockApi({ ...stores, registry, clock, getVm: (tenant, ref) => ownedVm({ ...stores, view }, tenant, ref) }),
     )
-    router.service(AuditService, auditApi(stores.audit, stores.hosts, stores.vms))
+    router.service(TenantService, tenantsApi({ ...stores, onTenantCreated: async () => {} }))
+    router.service(AuditService, auditApi({ ...stores, retention }))
   }
+  const tunnels = fleetTunnels({
+    ...stores,
+    view,
+    registry,
+    dir: paths.loginAgents,
+    issue: () => {
+      throw new Fault('app/part-missing', 'permanent', { part: 'the SSH authorities' })
+    },
+    log,
+  })
   const api = createApiHandler({
     routes,
     tenants: stores.tenants,
     audit: stores.audit,
     console,
+    tunnel: tunnels.endpoint,
     renderer: paths.renderer,
     log,
   })
@@ -138,7 +154,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
       tasks.recover()
       await files.prepare(wantedFiles(stores))
       void watchSleep(clock, woke, stopping.signal)
-      void pruneDaily(ports, stores, stopping.signal)
+      void actingItself(() => retention.run(stopping.signal))
       server = await listenOnSocket(paths.apiSocket, withLaunch(api, shell, log))
       hosts.start()
       log.info('control.started', { version, fleet: hosts.fleetId, socket: paths.apiSocket })
@@ -149,6 +165,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
       await tasks.stop(STOP_GRACE_MS)
       broker.close()
       console.close()
+      await tunnels.close()
       await hosts.stop()
       await shell.close()
       await closed(server)
@@ -177,18 +194,6 @@ const consoleVms = ({ vms, hosts }: Stores, view: FleetView): ConsoleVms => ({
 /** Digests of files to keep: of the catalogue, and of VMs whose image left it. */
 const wantedFiles = ({ images, vms }: Stores): Set<string> =>
   new Set([...images.list().map((image) => image.sha256), ...vms.listAll().map((vm) => vm.imageSha256)])
-
-async function pruneDaily({ clock, log }: Ports, { audit }: Stores, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const removed = audit.prune(AUDIT_WINDOW_MS)
-      if (removed > 0) log.info('audit.pruned', { removed })
-    } catch (error) {
-      log.warn('audit.not-pruned', { message: asFault(error).message })
-    }
-    await clock.sleep(DAY_MS, signal).catch(() => {})
-  }
-}
 
 async function closed(server: Server | undefined): Promise<void> {
   if (!server) return

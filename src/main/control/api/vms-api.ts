@@ -10,6 +10,7 @@ import type { CreateVmRequest, Vm, VmService } from '../../../ipc/gen/eitri/flee
 import { type Checked, check } from '../../../ipc/rules.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImagesStore } from '../store/images-store.ts'
+import type { TenantsStore } from '../store/tenants-store.ts'
 import type { NewVm, VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { isAnswering } from '../sync/answering.ts'
@@ -33,6 +34,7 @@ import type { FleetView } from './fleet-view.ts'
 import { principalOf } from './principal.ts'
 
 export interface VmsApiDeps {
+  tenants: Pick<TenantsStore, 'graceS'>
   hosts: HostsStore
   vms: VmsStore
   images: ImagesStore
@@ -60,7 +62,10 @@ export function vmsApi(deps: VmsApiDeps): Partial<ServiceImpl<typeof VmService>>
     startVm: (request, context) => live(request, context, { do: 'start' }),
     stopVm: (request, context) => live(request, context, { do: 'stop', force: request.force }),
     restartVm: (request, context) => live(request, context, { do: 'restart' }),
-    deleteVm: (request, context) => live(request, context, { do: 'delete' }),
+    deleteVm: (request, context) => {
+      const graceS = deps.tenants.graceS(principalOf(context).tenant)
+      return live(request, context, { do: 'delete', graceS })
+    },
     undeleteVm: (request, context) => {
       const { tenant } = principalOf(context)
       const { vm, newName } = check('undeleteVm', request)

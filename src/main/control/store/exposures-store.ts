@@ -101,7 +101,7 @@ export class ExposuresStore {
       if (hostPort === undefined) throw this.#noneFree(vm.host_id)
       this.#insert({ ...exposure, hostPort }, vm.host_id)
       const row = this.#get(exposure.id)
-      this.#note('port.publish', row, vm.name)
+      this.#note('port.publish', row, vm.name, { after: row })
       return row
     })
   }
@@ -113,7 +113,7 @@ export class ExposuresStore {
       if (!row) throw new Fault('port/not-found', 'permanent', { port: id })
       const vm = this.#db.find<{ name: string }>('SELECT name FROM vms WHERE id = $vmId', { vmId: row.vmId })
       this.#db.run('DELETE FROM exposures WHERE id = $id', { id })
-      this.#note('port.unpublish', row, vm?.name ?? '')
+      this.#note('port.unpublish', row, vm?.name ?? '', { before: row })
       return row
     })
   }
@@ -163,10 +163,15 @@ export class ExposuresStore {
     return row
   }
 
-  #note(action: string, row: ExposureRow, name: string): void {
+  #note(
+    action: string,
+    row: ExposureRow,
+    name: string,
+    { before, after }: { before?: ExposureRow; after?: ExposureRow },
+  ) {
     const { tenant, vmId, hostId, guestPort, hostPort, protocol, scope } = row
     const detail = { name: `${hostPort}/${protocol}`, for_vm: name, guest_port: String(guestPort), scope }
-    this.#audit.add({ action, tenant, vmId, hostId, detail })
+    this.#audit.changed({ action, tenant, vmId, hostId, detail }, before, after)
     this.#db.changed('host', hostId)
     this.#db.changed('desired', hostId)
   }

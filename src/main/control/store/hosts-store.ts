@@ -1,5 +1,5 @@
 import { Fault } from '../../../ipc/faults.ts'
-import { type AuditStore, SYSTEM_TENANT } from './audit-store.ts'
+import type { AuditStore } from './audit-store.ts'
 import { brokeConstraint, type Database } from './database.ts'
 import {
   type HostAgent,
@@ -74,16 +74,8 @@ export class HostsStore {
     return this.#db.transaction(() => {
       this.#insert(host)
       const row = this.get(host.id)
-      this.#audit.add({
-        action: 'host.add',
-        tenant: row.tenant,
-        hostId: host.id,
-        detail: {
-          name: host.name,
-          kind: host.kind,
-          ...(host.ssh ? { address: `${host.ssh.user}@${host.ssh.host}:${host.ssh.port}` } : {}),
-        },
-      })
+      const address = host.ssh ? { address: `${host.ssh.user}@${host.ssh.host}:${host.ssh.port}` } : {}
+      this.#note('host.add', undefined, row, { name: host.name, kind: host.kind, ...address })
       this.#db.changed('host', host.id)
       return row
     })
@@ -98,12 +90,7 @@ export class HostsStore {
          agent_identity = $identityPublicKey, agent_runs_as = $runsAs, agent_started_by = $startedBy WHERE id = $id`,
         { id, ...agent },
       )
-      this.#audit.add({
-        action: 'host.agent',
-        tenant: row.tenant,
-        hostId: id,
-        detail: { executable: agent.executable },
-      })
+      this.#note('host.agent', row, this.get(id), { executable: agent.executable })
       this.#db.changed('host', id)
     })
   }
@@ -113,12 +100,7 @@ export class HostsStore {
     this.#db.transaction(() => {
       const row = this.get(id)
       this.#db.run('UPDATE hosts SET host_key_fingerprint = $fingerprint WHERE id = $id', { id, fingerprint })
-      this.#audit.add({
-        action: 'host.accept-key',
-        tenant: row.tenant,
-        hostId: id,
-        detail: { fingerprint, known: row.hostKeyFingerprint },
-      })
+      this.#note('host.accept-key', row, this.get(id), { fingerprint, known: row.hostKeyFingerprint })
       this.#db.changed('host', id)
     })
   }
@@ -128,7 +110,7 @@ export class HostsStore {
       const row = this.get(id)
       if (row.status === status) return
       this.#db.run('UPDATE hosts SET status = $status WHERE id = $id', { id, status })
-      this.#audit.add({ action: 'host.status', tenant: row.tenant, hostId: id, detail: { status } })
+      this.#note('host.status', row, this.get(id), { status })
       this.#db.changed('host', id)
     })
   }
@@ -180,7 +162,7 @@ export class HostsStore {
         { id, hostEpoch },
       )
       const detail = { epoch: String(row.sentEpoch), host_epoch: String(hostEpoch) }
-      this.#audit.add({ action: 'host.use-older-data', tenant: row.tenant, hostId: id, detail })
+      this.#note('host.use-older-data', row, row, detail)
       this.#db.changed('host', id)
       this.#db.changed('desired', id)
     })
@@ -210,17 +192,21 @@ export class HostsStore {
     this.#db.transaction(() => {
       const row = this.find(id)
       if (!row) return
-      const vms = this.#db.list<{ id: string }>('SELECT id FROM vms WHERE host_id = $id', { id })
+      const vms = this.#db.list<{ id: string; name: string }>('SELECT id, name FROM vms WHERE host_id = $id', { id })
       this.#db.run('DELETE FROM hosts WHERE id = $id', { id })
-      this.#audit.add({
-        action: 'host.remove',
-        tenant: row.tenant || SYSTEM_TENANT,
-        hostId: id,
-        detail: { name: row.name, ...detail },
-      })
+      for (const { id: vmId, name } of vms)
+        this.#audit.add({ action: 'vm.forget', tenant: row.tenant, vmId, hostId: id, detail: { name } })
+      this.#note('host.remove', row, undefined, { name: row.name, ...detail })
       for (const vm of vms) this.#db.changed('vm', vm.id)
       this.#db.changed('host', id)
     })
+  }
+
+  #note(action: string, before: HostRow | undefined, after: HostRow | undefined, detail: Record<string, string>) {
+    const row = after ?? before
+    if (!row) return
+    const { id: hostId, tenant } = row
+    this.#audit.changed({ action, tenant, hostId, detail }, before, after)
   }
 
   #insert(host: NewHost): void {

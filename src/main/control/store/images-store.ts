@@ -118,21 +118,21 @@ export class ImagesStore {
           throw new Fault('image/name-taken', 'conflict', { image: image.name }, { cause: error })
         throw error
       }
-      return this.#wrote('image.add', image)
+      return this.#wrote('image.add', image.id, undefined)
     })
   }
 
   /** Same name, new bytes; keeps id and default. Raises image/not-found. */
   replace(image: NewImage): ImageRow {
     return this.#db.transaction(() => {
-      this.resolve(image.id)
+      const before = this.resolve(image.id)
       this.#db.run(
         `UPDATE images SET name = $name, kind = $kind, format = $format, arch = $arch, url = $url, sha256 = $sha256,
            size_bytes = $sizeBytes, default_vcpus = $defaultVcpus, default_mem_mb = $defaultMemMb,
            default_disk_gb = $defaultDiskGb, description = $description, created_at = $createdAt WHERE id = $id`,
         this.#params(image),
       )
-      return this.#wrote('image.replace', image)
+      return this.#wrote('image.replace', image.id, before)
     })
   }
 
@@ -156,7 +156,7 @@ export class ImagesStore {
         this.#db.changed('image', before.id)
       }
       this.#db.run('UPDATE images SET is_default = 1 WHERE id = $id', { id })
-      return this.#wrote('image.default', row)
+      return this.#wrote('image.default', id, row)
     })
   }
 
@@ -180,7 +180,7 @@ export class ImagesStore {
         })
       }
       this.#db.run('DELETE FROM images WHERE id = $id', { id: row.id })
-      this.#audit.add({ action: 'image.remove', tenant: SYSTEM_TENANT, detail: { name: row.name, sha256: row.sha256 } })
+      this.#note('image.remove', row, undefined)
       this.#db.changed('image', row.id)
       return row
     })
@@ -199,9 +199,15 @@ export class ImagesStore {
     return { id, name, kind, format, arch, url, sha256, sizeBytes, ...sizes, description, createdAt }
   }
 
-  #wrote(action: string, image: NewImage): ImageRow {
-    this.#audit.add({ action, tenant: SYSTEM_TENANT, detail: { name: image.name, sha256: image.sha256 } })
-    this.#db.changed('image', image.id)
-    return this.resolve(image.id)
+  #wrote(action: string, id: string, before: ImageRow | undefined): ImageRow {
+    const row = this.resolve(id)
+    this.#note(action, before, row)
+    this.#db.changed('image', id)
+    return row
+  }
+
+  #note(action: string, before: ImageRow | undefined, after: ImageRow | undefined): void {
+    const { name = '', sha256 = '' } = after ?? before ?? {}
+    this.#audit.changed({ action, tenant: SYSTEM_TENANT, detail: { name, sha256 } }, before, after)
   }
 }

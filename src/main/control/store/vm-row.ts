@@ -27,8 +27,10 @@ export interface NewVm {
   backend: string
   labels: Record<string, string>
   sshAuthorizedKeys: string[]
-  /** The set frozen at create; null = none was recorded, which is not an empty set. */
+  /** User CAs, one key line each, frozen at create; null = none was recorded, which is not an empty set. */
   trustedCas: string[] | null
+  /** Its create waits for a certificate of its host key. Absent = frozen at create, too. */
+  hostCertRequired?: boolean
   /** Null = the control plane put no key in. */
   injectedKey: { fingerprint: string; comment: string } | null
   clockPolicy: ClockPolicy
@@ -38,10 +40,14 @@ export interface NewVm {
 export interface AdoptedVm extends NewVm {
   forceStop: boolean
   restartCount: number
+  /** Of its host key, one line; absent or empty = none. */
+  hostCertificate?: string
 }
 
 export interface VmRow extends AdoptedVm {
   tenant: string
+  hostCertRequired: boolean
+  hostCertificate: string
   /** Last durable phase; empty = none yet. Live ones are in the registry. */
   status: '' | 'ready' | 'failed'
   lastError: string
@@ -106,6 +112,8 @@ export interface RawVm {
   assigned_ip: string
   network_ip: string
   host_public_key: string
+  host_cert_required: number
+  host_certificate: string
   created_at: string
   deleted_at: string | null
   grace_s: number | null
@@ -141,6 +149,8 @@ export const vmOf = (raw: RawVm): VmRow => ({
   assignedIp: raw.assigned_ip,
   networkIp: raw.network_ip,
   hostPublicKey: raw.host_public_key,
+  hostCertRequired: raw.host_cert_required === 1,
+  hostCertificate: raw.host_certificate,
   createdAt: new Date(raw.created_at),
   deletedAt: raw.deleted_at === null ? null : new Date(raw.deleted_at),
   graceS: raw.grace_s,
@@ -155,6 +165,8 @@ export const vmParams = (vm: AdoptedVm, createdAt: string): Row => ({
   labels: JSON.stringify(vm.labels),
   sshAuthorizedKeys: JSON.stringify(vm.sshAuthorizedKeys),
   trustedCas: vm.trustedCas && JSON.stringify(vm.trustedCas),
+  hostCertRequired: Number(vm.hostCertRequired ?? false),
+  hostCertificate: vm.hostCertificate ?? '',
   injectedKey: vm.injectedKey && JSON.stringify(vm.injectedKey),
   createdAt,
 })

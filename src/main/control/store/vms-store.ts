@@ -1,6 +1,7 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { AuditStore } from './audit-store.ts'
 import { brokeConstraint, type Database } from './database.ts'
+import { quotaFault, wantedMore } from './quotas.ts'
 import {
   type AdoptedVm,
   type NewVm,
@@ -12,11 +13,19 @@ import {
   vmParams,
 } from './vm-row.ts'
 
+/** Of the trust of a tenant, as it is when a VM is created. */
+export interface FrozenTrust {
+  /** User CAs the guest will trust, one key line each. */
+  trustedCas: string[]
+  hostCertRequired: boolean
+}
+
 /** VMs as they should be, tombstoned ones included until the agent's destroyed-ack. Every edit audits and pokes by itself. */
 export class VmsStore {
   readonly #db: Database
   readonly #audit: AuditStore
   readonly #now: () => number
+  #frozen: ((tenant: string) => FrozenTrust) | undefined
 
   constructor(db: Database, audit: AuditStore, now: () => number) {
     this.#db = db
@@ -76,9 +85,23 @@ export class VmsStore {
       .map(vmOf)
   }
 
-  /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, store/conflict (id exists). */
+  /** What every VM created from now on is given of the trust of its tenant, read in the transaction of its insert. */
+  freezeWith(frozen: (tenant: string) => FrozenTrust): void {
+    this.#frozen = frozen
+  }
+
+  /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, tenant/over-quota, ca/none, store/conflict (id exists). */
   create(vm: NewVm): VmRow {
-    return this.#add('vm.create', { ...vm, forceStop: false, restartCount: 0 })
+    return this.#db.transaction(() => {
+      const frozen = this.#frozenFor(vm.hostId)
+      return this.#add('vm.create', {
+        ...vm,
+        trustedCas: vm.trustedCas ?? frozen?.trustedCas ?? null,
+        hostCertRequired: vm.hostCertRequired ?? frozen?.hostCertRequired ?? false,
+        forceStop: false,
+        restartCount: 0,
+      })
+    })
   }
 
   /** A VM that its host has already; raises what `create` does. */
@@ -86,10 +109,11 @@ export class VmsStore {
     return this.#add('vm.adopt', vm)
   }
 
-  /** Edits desired state; raises vm/not-found and vm/name-taken. An edit that changes nothing leaves the epoch. */
+  /** Edits desired state; raises vm/not-found, vm/name-taken and tenant/over-quota. An edit that changes nothing leaves the epoch. */
   edit(id: string, action: string, edit: VmEdit, detail: Record<string, string> = {}): VmRow {
     return this.#db.transaction(() => {
-      const next = { ...this.#get(id), ...edit }
+      const before = this.#get(id)
+      const next = { ...before, ...edit }
       try {
         this.#db.run(
           `UPDATE vms SET name = $name, power_state = $powerState, force_stop = $forceStop,
@@ -106,16 +130,10 @@ export class VmsStore {
           },
         )
       } catch (error) {
-        throw nameTaken(error, next.name)
+        throw quotaFault(this.#db, nameTaken(error, next.name), before.tenant, wantedMore(before, next))
       }
       const row = this.#get(id)
-      this.#audit.add({
-        action,
-        tenant: row.tenant,
-        vmId: id,
-        hostId: row.hostId,
-        detail: { name: row.name, ...detail },
-      })
+      this.#note(action, before, row, detail)
       this.#touched(row)
       return row
     })
@@ -151,23 +169,49 @@ export class VmsStore {
     )
   }
 
+  /** The certificate of exactly this key of a live VM of this host; whether it was stored. Pokes the host. */
+  setHostCertificate(id: string, hostId: string, key: string, certificate: string): boolean {
+    return this.#db.transaction(() => {
+      const changed = this.#db.run(
+        `UPDATE vms SET host_certificate = $certificate
+         WHERE id = $id AND host_id = $hostId AND host_public_key = $key AND deleted_at IS NULL`,
+        { id, hostId, key, certificate },
+      )
+      if (changed > 0) this.#touched(this.#get(id))
+      return changed > 0
+    })
+  }
+
+  /** Freezes these CAs onto every VM of the tenant that has no set recorded; how many. */
+  freezeUnrecorded(tenant: string, trustedCas: readonly string[]): number {
+    return this.#db.transaction(() => {
+      const rows = this.#db.list<RawVm>('SELECT * FROM vms WHERE tenant = $tenant AND trusted_cas IS NULL', { tenant })
+      this.#db.run('UPDATE vms SET trusted_cas = $cas WHERE tenant = $tenant AND trusted_cas IS NULL', {
+        tenant,
+        cas: JSON.stringify(trustedCas),
+      })
+      for (const row of rows) this.#touched(vmOf(row))
+      return rows.length
+    })
+  }
+
   /** Removes tombstoned VMs of this host that the agent destroyed, with a `vm.reap` row each; the ids really removed. */
   reap(hostId: string, ids: readonly string[]): string[] {
     if (ids.length === 0) return []
     return this.#db.transaction(() => ids.filter((id) => this.#reapOne(hostId, id)))
   }
 
+  /** A host that is not there has no tenant: the insert says so. */
+  #frozenFor(hostId: string): FrozenTrust | undefined {
+    const host = this.#db.find<{ tenant: string }>('SELECT tenant FROM hosts WHERE id = $hostId', { hostId })
+    return host && this.#frozen?.(host.tenant)
+  }
+
   #add(action: string, vm: AdoptedVm): VmRow {
     return this.#db.transaction(() => {
       this.#insert(vm)
       const row = this.#get(vm.id)
-      this.#audit.add({
-        action,
-        tenant: row.tenant,
-        vmId: row.id,
-        hostId: row.hostId,
-        detail: { name: row.name, image_sha256: row.imageSha256 },
-      })
+      this.#note(action, undefined, row, { image_sha256: row.imageSha256 })
       this.#touched(row)
       return row
     })
@@ -177,7 +221,7 @@ export class VmsStore {
     const row = this.find(id)
     if (!row || row.hostId !== hostId || row.deletedAt === null) return false
     this.#db.run('DELETE FROM vms WHERE id = $id AND host_id = $hostId AND deleted_at IS NOT NULL', { id, hostId })
-    this.#audit.add({ action: 'vm.reap', tenant: row.tenant, vmId: id, hostId, detail: { name: row.name } })
+    this.#note('vm.reap', row, undefined)
     this.#touched(row)
     return true
   }
@@ -186,6 +230,18 @@ export class VmsStore {
     const row = this.find(id)
     if (!row) throw new Fault('vm/not-found', 'permanent', { vm: id })
     return row
+  }
+
+  #note(
+    action: string,
+    before: VmRow | undefined,
+    after: VmRow | undefined,
+    detail: Record<string, string> = {},
+  ): void {
+    const row = after ?? before
+    if (!row) return
+    const { tenant, id: vmId, hostId, name } = row
+    this.#audit.changed({ action, tenant, vmId, hostId, detail: { name, ...detail } }, before, after)
   }
 
   #touched(row: VmRow): void {
@@ -198,11 +254,11 @@ export class VmsStore {
     try {
       this.#db.run(
         `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, image_format, cloud_init,
-           vcpus, mem_mb, disk_gb, power_state, force_stop, restart_count, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, injected_key,
+           vcpus, mem_mb, disk_gb, power_state, force_stop, restart_count, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, host_cert_required, host_certificate, injected_key,
            clock_policy, created_at)
          VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
            $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $forceStop, $restartCount,
-           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $injectedKey, $clockPolicy, $createdAt)`,
+           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $hostCertRequired, $hostCertificate, $injectedKey, $clockPolicy, $createdAt)`,
         vmParams(vm, new Date(this.#now()).toISOString()),
       )
     } catch (error) {
@@ -211,7 +267,8 @@ export class VmsStore {
         if (!host) throw new Fault('host/not-found', 'permanent', { host: vm.hostId }, { cause: error })
         throw new Fault('host/not-accepting', 'permanent', { host: host.name }, { cause: error })
       }
-      throw nameTaken(error, vm.name)
+      const tenant = this.#db.find<{ tenant: string }>('SELECT tenant FROM hosts WHERE id = $id', { id: vm.hostId })
+      throw quotaFault(this.#db, nameTaken(error, vm.name), tenant?.tenant ?? '', { ...vm, vms: 1 })
     }
   }
 }

@@ -1,14 +1,12 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmEdit, VmRow } from '../store/vm-row.ts'
 
-/** How long a deleted VM can be brought back, seconds. */
-export const QUARANTINE_S = 7 * 24 * 3600
-
 export type VmAction =
   | { do: 'start' }
   | { do: 'stop'; force: boolean }
   | { do: 'restart' }
-  | { do: 'delete' }
+  /** For this long it can be brought back, seconds. */
+  | { do: 'delete'; graceS: number }
   | { do: 'undelete'; newName: string }
   | { do: 'purge' }
 
@@ -35,7 +33,7 @@ export function planAction(vm: VmRow, action: VmAction, seen: SeenVm, now: Date)
     case 'restart':
       return { powerState: 'running', forceStop: false, ...(vm.powerState === 'running' ? oneMoreStart(vm) : {}) }
     case 'delete':
-      return { deletedAt: now, graceS: QUARANTINE_S }
+      return { deletedAt: now, graceS: action.graceS }
     case 'undelete':
       if (isBeyondUndelete(vm, seen, now)) throw new Fault('vm/not-found', 'permanent', name)
       return { deletedAt: null, graceS: null, ...(action.newName === '' ? {} : { name: action.newName }) }

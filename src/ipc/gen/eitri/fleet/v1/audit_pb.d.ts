@@ -256,6 +256,42 @@ export declare type ExportAuditResponse = Message<"eitri.fleet.v1.ExportAuditRes
 export declare const ExportAuditResponseSchema: GenMessage<ExportAuditResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.SetAuditRetentionRequest
+ */
+export declare type SetAuditRetentionRequest = Message<"eitri.fleet.v1.SetAuditRetentionRequest"> & {
+  /**
+   * Days; older entries are removed now and daily. 0 = none ever is. Absent = leave it as it is.
+   *
+   * @generated from field: optional uint32 days = 1;
+   */
+  days?: number | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.SetAuditRetentionRequest.
+ * Use `create(SetAuditRetentionRequestSchema)` to create a new message.
+ */
+export declare const SetAuditRetentionRequestSchema: GenMessage<SetAuditRetentionRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.SetAuditRetentionResponse
+ */
+export declare type SetAuditRetentionResponse = Message<"eitri.fleet.v1.SetAuditRetentionResponse"> & {
+  /**
+   * 0 = nothing is ever removed.
+   *
+   * @generated from field: uint32 days = 1;
+   */
+  days: number;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.SetAuditRetentionResponse.
+ * Use `create(SetAuditRetentionResponseSchema)` to create a new message.
+ */
+export declare const SetAuditRetentionResponseSchema: GenMessage<SetAuditRetentionResponse>;
+
+/**
  * What was done in a tenant. The tenant `default` is shown what belongs to no tenant too: images and the store.
  *
  * @generated from service eitri.fleet.v1.AuditService
@@ -280,6 +316,16 @@ export declare const AuditService: GenService<{
     methodKind: "server_streaming";
     input: typeof ExportAuditRequestSchema;
     output: typeof ExportAuditResponseSchema;
+  },
+  /**
+   * How long the whole trail is kept, of every tenant: said in the tenant `default` alone.
+   *
+   * @generated from rpc eitri.fleet.v1.AuditService.SetAuditRetention
+   */
+  setAuditRetention: {
+    methodKind: "unary";
+    input: typeof SetAuditRetentionRequestSchema;
+    output: typeof SetAuditRetentionResponseSchema;
   },
 }>;
 
