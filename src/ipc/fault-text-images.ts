@@ -43,4 +43,16 @@ export const IMAGE_TEXT = {
     ),
   'image/build-failed': (p: P) =>
     t(`The image build failed${why(p)}.`, 'Nothing was added.', 'Mend that and build again.'),
+  'image/import-impossible': (p: P) =>
+    t(
+      `${or(p['file'], 'The file')} cannot be imported here${why(p)}.`,
+      NOTHING,
+      or(p['next'], 'Mend that and try again.'),
+    ),
+  'image/import-failed': (p: P) =>
+    t(
+      `${or(p['file'], 'The file')} could not be imported${why(p)}.`,
+      'Nothing was added.',
+      or(p['next'], 'Use a qcow2 or raw disk that stands alone, or an OVA with one disk.'),
+    ),
 }

@@ -63,6 +63,18 @@ export interface Complaint {
   paused: boolean
 }
 
+/** A VM's first disk made from another's, to which nothing writes meanwhile. */
+export interface CloneRequest {
+  vm: VmLayout
+  spec: VmSpec
+  image: BootImage
+  source: { vm: VmLayout; name: string }
+  /** Bytes copied so far of all; never called where blocks are shared. */
+  progress(doneBytes: number, totalBytes: number): void
+  /** Asked before bytes are copied; rejects when there is no room. */
+  requireRoom(bytes: number): Promise<void>
+}
+
 export interface StopOptions {
   /** How long the guest may take to power itself off, ms. 0 = do not ask it. */
   graceMs: number
@@ -81,6 +93,16 @@ export interface Backend {
   preflight(signal: AbortSignal): Promise<void>
   /** The guest's first disk, whole or not there. Never shrinks an image: `image/too-big-for-disk` (permanent). */
   prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void>
+  /**
+   * The guest's first disk from another VM's, whole or not there, sharing blocks where the filesystem can. Raises
+   * `image/too-big-for-disk` (permanent). Absent = this backend cannot.
+   */
+  cloneRootDisk?(request: CloneRequest, signal: AbortSignal): Promise<void>
+  /**
+   * Makes the disk at least so large, now or, where a running guest's cannot be, not yet (false). Never shrinks.
+   * Idempotent. Absent = this backend cannot.
+   */
+  growDisk?(vm: VmLayout, diskGb: number, signal: AbortSignal): Promise<boolean>
   /** Starts the process and returns once it answers; does not wait for the guest. A running VM is left as it is. */
   boot(request: BootRequest, signal: AbortSignal): Promise<Booted>
   /** Asks the guest, then ends the process. Resolves when it is gone; raises `vm/stop-failed`. */

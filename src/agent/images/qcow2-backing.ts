@@ -12,3 +12,10 @@ export async function backingFileOf(path: string): Promise<string> {
   if (offset === 0 || length === 0 || length > KiB) return ''
   return (await readRange(path, offset, length)).toString('utf8')
 }
+
+/** Bytes the guest sees of a qcow2 disk, as written in its header. Rejects when it is none, or cannot be read. */
+export async function virtualBytesOf(path: string): Promise<number> {
+  const head = await readRange(path, 0, 32)
+  if (head.length < 32 || head.readUInt32BE(0) !== MAGIC) throw new Error(`${path} is no qcow2 disk`)
+  return Number(head.readBigUInt64BE(24))
+}

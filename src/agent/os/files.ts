@@ -23,6 +23,7 @@ import { codeOf, isAbsent, requireRegular } from './read-files.ts'
 import { isTraced, trace } from './write-trace.ts'
 
 export {
+  allocatedIfPresent,
   freeBytes,
   isAbsent,
   listDir,
@@ -280,6 +281,24 @@ export class AppendFile {
 /** A new file with the bytes of another, sharing its blocks where the filesystem can; not durable. */
 export const cloneFile = (point: Failpoint, from: string, to: string): Promise<void> =>
   step(point, () => fs.copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE))
+
+/** Errors of a filesystem that cannot share blocks, or of two filesystems. */
+const NO_SHARING = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'ENOTTY'])
+
+/** A new file that shares its blocks with another; false where the filesystem cannot, and then there is no file. */
+export async function shareFile(point: Failpoint, from: string, to: string): Promise<boolean> {
+  return await step(point, async () => {
+    try {
+      await fs.copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+      await fs.chmod(to, 0o600)
+      return true
+    } catch (error) {
+      await remove(to)
+      if (NO_SHARING.has(codeOf(error))) return false
+      throw error
+    }
+  })
+}
 
 /** Makes a file at least `size` bytes long, the new ones a hole; never shorter. Makes the file when there is none. */
 export async function growFile(point: Failpoint, path: string, size: number): Promise<void> {

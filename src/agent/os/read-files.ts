@@ -121,6 +121,16 @@ export async function sizeIfPresent(path: string): Promise<number | undefined> {
   }
 }
 
+/** Bytes a file takes on its disk, holes not counted; undefined when there is no such file. */
+export async function allocatedIfPresent(path: string): Promise<number | undefined> {
+  try {
+    return (await fs.stat(path)).blocks * 512
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+}
+
 /** Up to `length` bytes from `offset`; fewer at the end of the file. */
 export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await openToRead(path)

@@ -9,10 +9,14 @@ import { sizeOf, type VmRecord } from '../records/vm-record.ts'
 import { isCrashLoop, noteExit, restartDelayMs } from './crash-loop.ts'
 import { booted, bootTime, networked, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
 import type { BootTime } from './quarantine-clock.ts'
+import { growDisk, keptDisk, needsRestart } from './vm-edits.ts'
 import { haveImage, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import type { VmPlan } from './vm-plan.ts'
 import { complaintPart, rowResult, sentence, type VmResult } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
+
+/** Of a VM that is to start. */
+const BEING_COPIED = 'starts once its disk is copied to the VM that is made from it'
 
 type Because = Extract<VmPlan, { do: 'boot' }>['because']
 
@@ -33,7 +37,20 @@ export async function bootVm(
     if (restartDelayMs(current, now) > 0) return row
     pass.publish(row)
   }
-  const { spec } = current
+  const started = await deps.holds.using(vm.id, () => startVm(deps, vm, current, because, pass))
+  return started ?? rowResult(current, { power: 'stopped', phase: 'ready', detail: BEING_COPIED })
+}
+
+/** With its disk to itself. */
+async function startVm(
+  deps: PassDeps,
+  vm: VmLayout,
+  record: VmRecord,
+  because: Because,
+  pass: Pass<VmResult>,
+): Promise<VmResult> {
+  let current = record
+  const { spec } = record
   try {
     requireRoom(deps, spec)
     const stopped = { power: 'stopped', phase: 'ready' } as const
@@ -41,6 +58,8 @@ export async function bootVm(
     await haveImage(deps, spec, (detail) => pass.publish(rowResult(current, { ...stopped, detail })), pass.signal)
     if (because !== 'exited') pass.publish(rowResult(current, { ...stopped, detail: UNDER_WAY.booting }))
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
+    // One that cannot grow starts as it is; why is told while it runs.
+    current = (await growDisk(deps, vm, current, pass.signal)).record
     const nics = await deps.network.attach(networked(spec), pass.signal)
     const running = await deps.backend.boot({ vm, spec, image, machine: current.machine, nics }, pass.signal)
     current = await withAddresses(deps, vm, booted(current, running.machine, bootTime(deps)))
@@ -91,28 +110,45 @@ export async function restartVm(
   return await bootVm(deps, vm, stopping, 'wanted', pass)
 }
 
-/** Nothing to do: forgets an error that is over and notes what it sees. A VM out of quarantine is admitted again. */
+export interface Rest {
+  power: 'running' | 'stopped'
+  detail: string
+  running: RunningVm | undefined
+}
+
+/**
+ * Nothing to start or to stop: forgets an error that is over and notes what it sees. A VM out of quarantine is admitted
+ * again; a disk that is to be larger grows.
+ */
 export async function restVm(
   deps: PassDeps,
   vm: VmLayout,
   record: VmRecord,
-  power: 'running' | 'stopped',
-  detail: string,
-  running: RunningVm | undefined,
+  { power, detail, running }: Rest,
+  signal: AbortSignal,
 ): Promise<VmResult> {
   let full = ''
   if (!record.admitted) {
     if (power === 'stopped') full = deps.ledger.admit(record.spec)
     else deps.ledger.note(record.spec)
   }
-  const current = atRest(record, power, full === '', bootTime(deps))
+  const rested = atRest(record, power, full === '', bootTime(deps))
+  const {
+    record: current,
+    later,
+    fault,
+  } = full === ''
+    ? await growDisk(deps, vm, rested, signal)
+    : { record: rested, later: false, fault: overCapacity(full) }
   if (!isDeepStrictEqual(current, record)) await deps.records.save(current)
-  if (full !== '') {
-    const fault = overCapacity(full)
-    return rowResult(current, { power, phase: 'ready', detail: sentence(fault, record.spec.name), reason: fault.code })
-  }
-  const trouble = power === 'running' ? complaintPart(deps.backend.complaint(vm), record.spec.name) : {}
-  return rowResult(current, { power, phase: 'ready', detail, running, ...trouble })
+  const { name } = current.spec
+  const row = { power, phase: 'ready', detail: detail || keptDisk(current) } as const
+  if (power === 'stopped')
+    return rowResult(current, fault ? { ...row, detail: sentence(fault, name), reason: fault.code } : row)
+  const trouble = complaintPart(deps.backend.complaint(vm), name)
+  const notGrown = fault ? { detail: sentence(fault, name), reason: fault.code } : {}
+  const fields = [...needsRestart(current), ...(later ? ['disk_gb'] : [])]
+  return rowResult(current, { ...row, running, needsRestart: fields, ...notGrown, ...trouble })
 }
 
 /** A VM that is down although nobody stopped it, and then was to be down, is stopped on purpose from then on. */

@@ -2,11 +2,13 @@ import { clockPolicyOf } from '../../ipc/clock-policy.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { isName } from '../../ipc/names.ts'
+import type { CloneRequest } from '../backends/backend.ts'
 import type { BootImage } from '../images/image-cache.ts'
 import { macOf } from '../network/mac.ts'
 import { namedIfFull, VM_FILES_BYTES } from '../os/disk-space.ts'
 import type { VmLayout } from '../records/layout.ts'
 import { sizeOf, type VmRecord } from '../records/vm-record.ts'
+import { cloneSource } from './clone-source.ts'
 import { booted, bootTime, networked, type PassDeps, runningPart, withAddresses } from './pass-deps.ts'
 import { haveImage, type ImageBytes, isAwaited, WAITING_FOR_IMAGE } from './vm-image.ts'
 import { isKnownPower } from './vm-plan.ts'
@@ -55,16 +57,24 @@ export async function createVm(
     checkSpec(deps, spec)
     await deps.backend.preflight(pass.signal)
     if (isAwaited(deps, spec)) return waitForImage(deps, current)
+    const source = spec.cloneOf === '' ? undefined : await cloneSource(deps, spec)
+    if (source && 'waits' in source) return waiting(current, source.waits)
     await deps.records.save(counted)
-    return await build(deps, vm, counted, pass)
+    return await build(deps, { vm, source }, counted, pass)
   } catch (error) {
     return await failCreate(deps, counted, error, pass.signal)
   }
 }
 
 /** From the slot to the proof. The slot is held until the guest runs: it uses the disk at once. */
-async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<VmResult>): Promise<VmResult> {
-  const { spec } = record
+async function build(
+  deps: PassDeps,
+  { vm, source }: { vm: VmLayout; source: CloneRequest['source'] | undefined },
+  counted: VmRecord,
+  pass: Pass<VmResult>,
+): Promise<VmResult> {
+  const { spec } = counted
+  const record = { ...counted, diskGb: spec.diskGb }
   const say = (step: Step, detail: string = step, bytes?: ImageBytes) =>
     pass.publish(rowResult(record, { power: 'stopped', phase: 'creating', detail, progress: progressOf(step, bytes) }))
   say('waiting for a create slot on this host')
@@ -75,7 +85,11 @@ async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<
     const image = await deps.images.bootImage(spec.imageSha256, spec.imageKind, spec.imageFormat)
     say('preparing root disk')
     await deps.images.requireRoom(VM_FILES_BYTES)
-    await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
+    if (source)
+      await cloneRootDisk(deps, { vm, spec, image, source }, pass, (detail, bytes) =>
+        say('preparing root disk', detail, bytes),
+      )
+    else await deps.backend.prepareRootDisk(vm, spec, image, pass.signal)
     say('building seed')
     await deps.seeds.write(vm.seed, await seedInput(deps, vm, spec))
     pass.signal.throwIfAborted()
@@ -85,6 +99,23 @@ async function build(deps: PassDeps, vm: VmLayout, record: VmRecord, pass: Pass<
   } finally {
     release()
   }
+}
+
+/** However long it takes, as long as bytes come. */
+async function cloneRootDisk(
+  { backend, images }: PassDeps,
+  request: Pick<CloneRequest, 'vm' | 'spec' | 'image' | 'source'>,
+  pass: Pass<VmResult>,
+  say: (detail: string, bytes: ImageBytes) => void,
+): Promise<void> {
+  let copied = 0
+  const progress = (doneBytes: number, totalBytes: number) => {
+    if (doneBytes > copied) pass.goesOn()
+    copied = Math.max(copied, doneBytes)
+    say(`copying the disk of ${request.source.name}`, { doneBytes, totalBytes })
+  }
+  const requireRoom = (bytes: number) => images.requireRoom(bytes)
+  await backend.cloneRootDisk!({ ...request, progress, requireRoom }, pass.signal)
 }
 
 async function finishRunning(
@@ -111,7 +142,7 @@ async function finishRunning(
 }
 
 async function finishStopped(deps: PassDeps, record: VmRecord): Promise<VmResult> {
-  const whole = { ...booted(record, record.machine, bootTime(deps)), stopRequested: true }
+  const whole = { ...booted(record, record.machine, bootTime(deps)), stopRequested: true, started: undefined }
   await deps.records.save(whole)
   return rowResult(whole, { power: 'stopped', phase: 'ready' })
 }

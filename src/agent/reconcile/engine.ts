@@ -2,16 +2,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { clockPolicyOf } from '../../ipc/clock-policy.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import type { Exposure, ExposureStatus, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { Exposure, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { MeteredVm } from '../facts/vm-meter.ts'
 import type { RunningGuest } from '../guest/guest-rounds.ts'
-import type { DesiredStore } from '../records/desired-state.ts'
+import { Autostart } from './autostart.ts'
+import { DiskHolds } from './disk-holds.ts'
+import type { EngineOptions } from './engine-options.ts'
 import { checkedState, digestOf, isFenced } from './fence.ts'
 import { KeptDesired } from './kept-desired.ts'
 import type { PassDeps } from './pass-deps.ts'
 import { firstResult } from './reap-vm.ts'
-import { buildReport, type Measured } from './report.ts'
+import { buildReport } from './report.ts'
 import { UnreadableRecords } from './unreadable-records.ts'
 import { type Assignment, hurries, runVmPass, supersedes } from './vm-pass.ts'
 import type { VmResult } from './vm-result.ts'
@@ -20,45 +23,6 @@ import type { WantedVms } from './wanted-vms.ts'
 
 /** Longest one pass over one VM may take, ms: above the 10 minutes a first image download is allowed. */
 const PASS_TIMEOUT_MS = 15 * 60_000
-
-/** The identity's memory of what was accepted; `raiseEpoch` is durable before it resolves. */
-export interface EpochKeeper {
-  readonly epoch: bigint
-  readonly epochDigest: string
-  raiseEpoch(epoch: bigint, digest: string): Promise<void>
-}
-
-/** Follows what the engine says should be published, and of the guests; `look` is called when that may have changed. */
-export interface PublishedPorts {
-  look(): void
-  statuses(): ExposureStatus[]
-  /** Returns its stop function. */
-  onChange(fn: () => void): () => void
-}
-
-export interface EngineOptions {
-  passes: PassDeps
-  desired: DesiredStore
-  epochs: EpochKeeper
-  images: {
-    list(): { sha256: string; sizeBytes: number; unusedMs?: number }[]
-    onComplete(fn: (sha256: string) => void): () => void
-  }
-  capacity(): Capacity | undefined
-  /** Highest serial byte recorded. */
-  consoleEnd(vmId: string): bigint
-  /** A VM's directory is gone. */
-  forgotten?(vmId: string): void
-  /** Sentences of other parts for the report. */
-  notices?(): string[]
-  /** Absent = nothing is measured. */
-  measured?: Measured
-  /** What reports tell of beside VMs: its changes are reported at once. */
-  beside?: readonly { onChange(fn: () => void): () => void }[]
-  /** Absent = this host publishes nothing. */
-  exposures?: PublishedPorts
-  passTimeoutMs?: number
-}
 
 /** Routes the desired state to one worker per VM and gathers what they found. Does no slow work itself. */
 export class Engine {
@@ -74,6 +38,8 @@ export class Engine {
   #counted = false
   #recorded: ReadonlySet<string> = new Set()
   #fenced = false
+  readonly #holds = new DiskHolds()
+  readonly #autostart: Autostart
   #accepting: Promise<unknown> = Promise.resolve()
   #ticking: Promise<void> | undefined
 
@@ -81,6 +47,14 @@ export class Engine {
     this.#options = options
     this.#unreadable = new UnreadableRecords(options.passes.layout, options.passes.log)
     this.#desired = new KeptDesired(options.desired, options.passes.log)
+    const { clock, processes } = options.passes
+    this.#autostart = new Autostart({
+      vms: () => this.#wantedVms(),
+      now: () => ({ bootId: processes.bootId(), uptimeMs: processes.uptimeMs() }),
+      clock,
+      look: (vmId) => this.#deliver(vmId),
+      signal: this.#stopping.signal,
+    })
   }
 
   /** Takes up what an earlier agent left and works on it; resolves once every VM has its assignment. */
@@ -90,6 +64,7 @@ export class Engine {
     this.#unsubscribe.push(
       images.onComplete((sha256) => this.#imageCame(sha256)),
       passes.backend.onExit((vmId) => this.#deliver(vmId)),
+      this.#holds.onFree((vmId) => this.#deliver(vmId)),
       ...(exposures ? [exposures.onChange(() => this.#changed())] : []),
       ...(this.#options.beside ?? []).map((one) => one.onChange(() => this.#changed())),
     )
@@ -281,14 +256,23 @@ export class Engine {
   #worker(vmId: string, initial?: VmResult): VmWorker<Assignment, VmResult> {
     const known = this.#workers.get(vmId)
     if (known) return known
-    const { passes, passTimeoutMs } = this.#options
+    const { passes: given, passTimeoutMs } = this.#options
+    const passes: PassDeps = {
+      ...given,
+      holds: this.#holds,
+      wanted: (id) => this.#wanted.of(id),
+      awaitsTurn: (spec) => this.#autostart.waits(spec),
+    }
     let last = initial
+    const wanted = this.#wanted.of(vmId)
+    // Whoever wants to start the disk's own VM from now on waits for the first pass.
+    if (wanted.kind === 'live' && wanted.spec.cloneOf !== '') this.#holds.hold(wanted.spec.cloneOf, vmId)
     const worker = new VmWorker<Assignment, VmResult>({
       run: async (assignment, pass) => {
         const result = await runVmPass(passes, assignment, pass, {
           latest: () => this.#wanted.of(vmId),
           unreadable: (read) => this.#unreadable.add(vmId, this.#nameOf(vmId), read),
-        })
+        }).finally(() => this.#holds.free(vmId))
         if (result) this.#unreadable.delete(vmId)
         return result
       },
@@ -299,6 +283,7 @@ export class Engine {
         if (result.gone && last && !last.gone) this.#options.forgotten?.(vmId)
         last = result
         if (!changed) return
+        this.#autostart.noted(vmId, result, this.#specOf(vmId))
         this.#options.exposures?.look()
         this.#changed()
       },
@@ -350,10 +335,20 @@ export class Engine {
   }
 
   #nameOf(vmId: string): string | undefined {
-    const wanted = this.#wanted.of(vmId)
-    if (wanted.kind !== 'absent') return wanted.spec.name
     const result = this.#workers.get(vmId)?.result
-    return (result?.quarantined?.spec ?? result?.row?.spec)?.name
+    return (this.#specOf(vmId) ?? result?.quarantined?.spec ?? result?.row?.spec)?.name
+  }
+
+  #specOf(vmId: string): VmSpec | undefined {
+    const wanted = this.#wanted.of(vmId)
+    return wanted.kind === 'absent' ? undefined : wanted.spec
+  }
+
+  *#wantedVms() {
+    for (const id of this.#wanted.ids()) {
+      const result = this.#workers.get(id)?.result
+      yield { wanted: this.#wanted.of(id), result, recorded: this.#recorded.has(id) }
+    }
   }
 
   #imageCame(sha256: string): void {

@@ -1,15 +1,18 @@
 import type { Clock } from '../../ipc/base/clock.ts'
 import type { Log } from '../../ipc/base/log.ts'
+import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { Backend, RunningVm } from '../backends/backend.ts'
 import type { OnProgress } from '../images/download.ts'
 import type { BootImage } from '../images/image-cache.ts'
 import type { NetworkedVm, VmNetwork } from '../network/vm-network.ts'
 import type { Processes } from '../os/process.ts'
 import type { AgentLayout, VmLayout } from '../records/layout.ts'
-import { sizeOf, type VmRecord } from '../records/vm-record.ts'
+import { sizeOf, startedWith, type VmRecord } from '../records/vm-record.ts'
 import type { VmRecords } from '../records/vm-records.ts'
 import type { SeedInput } from '../seed/seed-documents.ts'
+import type { Waits } from './autostart-turns.ts'
 import type { CreateSlots } from './create-slots.ts'
+import type { DiskHolds } from './disk-holds.ts'
 import type { BootTime } from './quarantine-clock.ts'
 import type { QuotaLedger } from './quota.ts'
 import type { UnreadableRecord } from './unreadable-records.ts'
@@ -41,6 +44,11 @@ export interface PassDeps {
   seeds: Seeds
   ledger: QuotaLedger
   slots: CreateSlots
+  holds: DiskHolds
+  /** What the last accepted snapshot says of a VM, another's than the pass's too. */
+  wanted(vmId: string): Wanted
+  /** Why a VM that the host starts by itself does not start yet; undefined = it may. */
+  awaitsTurn(spec: VmSpec): Waits | undefined
   processes: Pick<Processes, 'bootId' | 'uptimeMs'>
   clock: Clock
   log: Log
@@ -62,7 +70,7 @@ export interface VmScope {
   name: string
 }
 
-export const bootTime = ({ processes }: PassDeps): BootTime => ({
+export const bootTime = ({ processes }: Pick<PassDeps, 'processes'>): BootTime => ({
   bootId: processes.bootId(),
   uptimeMs: processes.uptimeMs(),
 })
@@ -92,6 +100,7 @@ export function booted(record: VmRecord, machine: string, now: BootTime): VmReco
     exit: undefined,
     machine,
     admitted: sizeOf(record.spec),
+    started: startedWith(record.spec),
   }
 }
 

@@ -16,8 +16,11 @@ import {
 } from './vm-result.ts'
 import type { Pass } from './vm-worker.ts'
 
+/** What tells the time of a host. */
+type Timed = Pick<PassDeps, 'processes' | 'clock'>
+
 /** What a report says of a VM in quarantine, before anything is tried with it. */
-export function quarantinePart(deps: PassDeps, { quarantine }: VmRecord, wanted: Wanted): Omit<QuarantinePart, 'spec'> {
+export function quarantinePart(deps: Timed, { quarantine }: VmRecord, wanted: Wanted): Omit<QuarantinePart, 'spec'> {
   const unowned = wanted.kind === 'absent' && wanted.unowned
   if (wanted.kind !== 'tombstone' || !quarantine) return { destroyAt: undefined, unowned, detail: '' }
   const spent = countsFor(quarantine, wanted.since) ? elapsedMs(quarantine, bootTime(deps)) : 0
@@ -25,7 +28,7 @@ export function quarantinePart(deps: PassDeps, { quarantine }: VmRecord, wanted:
 }
 
 /** What a record alone says of its VM, before a pass has looked: its power is unknown. */
-export function firstResult(deps: PassDeps, record: VmRecord, wanted: Wanted): VmResult {
+export function firstResult(deps: Timed, record: VmRecord, wanted: Wanted): VmResult {
   if (record.quarantine) return quarantineResult(record, quarantinePart(deps, record, wanted))
   const unowned = wanted.kind === 'absent' && wanted.unowned
   return rowResult(record, { power: undefined, phase: undefined, unowned, spec: unowned ? record.spec : undefined })

@@ -115,6 +115,7 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
     reason: row.reason,
     hostPublicKey: result.hostPublicKey,
     unowned: row.unowned,
+    needsRestart: running ? row.needsRestart : [],
     acceleration: running?.acceleration ?? '',
     consoleEnd,
     ...(power === undefined ? {} : { power }),

@@ -71,8 +71,12 @@ async function actOn(
   switch (plan.do) {
     case 'create':
       return await createVm(deps, record, running !== undefined, pass)
-    case 'boot':
-      return await bootVm(deps, vm, record, plan.because, pass)
+    case 'boot': {
+      const waits = plan.because === 'host-rebooted' ? deps.awaitsTurn(record.spec) : undefined
+      if (!waits) return await bootVm(deps, vm, record, plan.because, pass)
+      const rest = { power: 'stopped', detail: waits.detail, running } as const
+      return { ...(await restVm(deps, vm, record, rest, pass.signal)), waitsForTurn: waits }
+    }
     case 'restart':
       return await restartVm(deps, vm, record, pass)
     case 'ask':
@@ -80,7 +84,7 @@ async function actOn(
     case 'stop':
       return await stopVm(deps, vm, record, plan.force, pass)
     case 'rest':
-      return await restVm(deps, vm, record, plan.power, plan.detail, running)
+      return await restVm(deps, vm, record, { ...plan, running }, pass.signal)
     case 'quarantine':
       return await quarantineVm(deps, vm, record, wanted, running, pass)
     case 'destroy':

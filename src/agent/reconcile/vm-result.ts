@@ -4,6 +4,7 @@ import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { Phase, Power } from '../../ipc/lifecycle.ts'
 import type { Complaint, RunningVm } from '../backends/backend.ts'
 import type { VmRecord } from '../records/vm-record.ts'
+import type { Waits } from './autostart-turns.ts'
 
 export interface ProgressPart {
   step: number
@@ -26,6 +27,8 @@ export interface RowPart {
   running: RunningVm | undefined
   unowned: boolean
   spec: VmSpec | undefined
+  /** Fields of the spec that the running guest gets at its next start. */
+  needsRestart: string[]
 }
 
 export interface QuarantinePart {
@@ -45,6 +48,8 @@ export interface VmResult {
   hostPublicKey: string
   /** Digest of an image only the control plane can give; '' = waits for none. */
   waitsForImage: string
+  /** It waits for its turn after a boot of the host; absent = for none. */
+  waitsForTurn?: Waits
 }
 
 /** A row from a record. Addresses always travel with it: a row without them would blank them upstream. */
@@ -63,6 +68,7 @@ export function rowResult(
       running: undefined,
       unowned: false,
       spec: undefined,
+      needsRestart: [],
       ...row,
     },
     quarantined: undefined,

@@ -9,6 +9,8 @@ export interface Pass<R> {
   hurry: AbortSignal
   /** An interim result; dropped once the pass is over. */
   publish(result: R): void
+  /** Long work went on by itself: its deadline begins anew. */
+  goesOn(): void
 }
 
 export interface WorkerOptions<A, R> {
@@ -25,7 +27,7 @@ export interface WorkerOptions<A, R> {
   /** A pass threw: a bug, not an outcome. */
   onCrash(error: unknown): void
   clock: Clock
-  /** Longest a pass may take, ms; 0 = no watchdog. */
+  /** Longest a pass may take without word that it goes on, ms; 0 = no watchdog. */
   passTimeoutMs: number
   /** What stands until the first pass says something. */
   initial?: R
@@ -103,17 +105,23 @@ export class VmWorker<A, R> {
     const { run, clock, passTimeoutMs, onCrash } = this.#options
     const running: Running<A> = { assignment, cancel: new AbortController(), hurry: new AbortController() }
     this.#running = running
-    const over = new AbortController()
-    if (passTimeoutMs > 0)
+    let over = new AbortController()
+    const goesOn = () => {
+      over.abort()
+      over = new AbortController()
+      if (passTimeoutMs === 0 || this.#running !== running) return
       clock.sleep(passTimeoutMs, over.signal).then(
         () => running.cancel.abort(timedOut(passTimeoutMs)),
         () => {},
       )
+    }
+    goesOn()
     const publish = (result: R) => {
       if (this.#running === running) this.#land(result)
     }
     try {
-      const result = await run(assignment, { signal: running.cancel.signal, hurry: running.hurry.signal, publish })
+      const { cancel, hurry } = running
+      const result = await run(assignment, { signal: cancel.signal, hurry: hurry.signal, publish, goesOn })
       if (result !== undefined) this.#land(result)
     } catch (error) {
       onCrash(error)

@@ -23,6 +23,22 @@ export interface Size {
   diskGb: number
 }
 
+/** What of a spec a running guest has as it was at its start. */
+export interface Started {
+  vcpus: number
+  /** MiB. */
+  memMb: number
+  name: string
+  clockPolicy: string
+}
+
+export const startedWith = ({ vcpus, memMb, name, clockPolicy }: Started): Started => ({
+  vcpus,
+  memMb,
+  name,
+  clockPolicy,
+})
+
 export const sizeOf = ({ vcpus, memMb, diskGb }: Size): Size => ({ vcpus, memMb, diskGb })
 
 /** What the agent remembers of one VM. */
@@ -54,6 +70,10 @@ export interface VmRecord {
   machine: string
   /** What the quota granted it; undefined = nothing: not admitted yet, or in quarantine. */
   admitted: Size | undefined
+  /** GiB the disk has; 0 = none is made yet. */
+  diskGb: number
+  /** What the hypervisor process was started with; undefined = never, or by an agent that did not say. */
+  started: Started | undefined
 }
 
 export const newRecord = (spec: VmSpec): VmRecord => ({
@@ -74,6 +94,8 @@ export const newRecord = (spec: VmSpec): VmRecord => ({
   networkIp: '',
   machine: '',
   admitted: undefined,
+  diskGb: 0,
+  started: undefined,
 })
 
 /** What this agent writes and the only one it reads. It rises when an older agent would misread; new fields do not. */
@@ -105,12 +127,14 @@ const RecordFile = z.object({
   network_ip: z.string(),
   machine: z.string(),
   admitted: z.object({ vcpus: z.number(), mem_mb: z.number(), disk_gb: z.number() }).nullish(),
+  disk_gb: z.number().optional(),
+  started: z.object({ vcpus: z.number(), mem_mb: z.number(), name: z.string(), clock_policy: z.string() }).nullish(),
 })
 type RecordFile = z.infer<typeof RecordFile>
 
 /** JSON text; 64-bit numbers are strings in it. */
 export function encodeRecord(record: VmRecord): string {
-  const { quarantine: q, admitted } = record
+  const { quarantine: q, admitted, started } = record
   const file: RecordFile = {
     version: VERSION,
     spec: toJson(VmSpecSchema, record.spec) as z.infer<ReturnType<typeof z.json>>,
@@ -139,6 +163,10 @@ export function encodeRecord(record: VmRecord): string {
     network_ip: record.networkIp,
     machine: record.machine,
     admitted: admitted ? { vcpus: admitted.vcpus, mem_mb: admitted.memMb, disk_gb: admitted.diskGb } : null,
+    disk_gb: record.diskGb,
+    started: started
+      ? { vcpus: started.vcpus, mem_mb: started.memMb, name: started.name, clock_policy: started.clockPolicy }
+      : null,
   }
   return `${JSON.stringify(file, null, 2)}\n`
 }
@@ -174,8 +202,16 @@ export function decodeRecord(text: string): VmRecord {
     networkIp: file.network_ip,
     machine: file.machine,
     admitted: admittedOf(file, spec),
+    // Before the field a disk had the size its VM was created with for ever.
+    diskGb: file.disk_gb ?? spec.diskGb,
+    started: startedOf(file),
   }
 }
+
+const startedOf = ({ started }: RecordFile): Started | undefined =>
+  started
+    ? { vcpus: started.vcpus, memMb: started.mem_mb, name: started.name, clockPolicy: started.clock_policy }
+    : undefined
 
 /** A record older than the field: whatever was begun on this host was admitted, with the size it has. */
 function admittedOf({ admitted, boot_id, create_attempts, quarantine }: RecordFile, spec: VmSpec): Size | undefined {

@@ -4,6 +4,7 @@ import type {
   Booted,
   BootRequest,
   Capabilities,
+  CloneRequest,
   Complaint,
   RunningVm,
   StopOptions,
@@ -14,7 +15,7 @@ import { Fault } from '../../../src/ipc/faults.ts'
 import type { VmSpec } from '../../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { GiB } from '../../../src/ipc/units.ts'
 
-type Action = 'preflight' | 'prepareRootDisk' | 'boot' | 'shutdown' | 'destroy'
+type Action = 'preflight' | 'prepareRootDisk' | 'cloneRootDisk' | 'growDisk' | 'boot' | 'shutdown' | 'destroy'
 
 async function writeDiskFile(vm: VmLayout): Promise<void> {
   await mkdir(vm.dir, { recursive: true })
@@ -94,6 +95,21 @@ export class FakeBackend implements Backend {
     if (image.kind === 'disk' && image.virtualBytes > spec.diskGb * GiB)
       throw new Fault('image/too-big-for-disk', 'permanent', { needed: 'more', disk: `${spec.diskGb} GiB` })
     await this.#writeDisk(vm)
+  }
+
+  async cloneRootDisk({ vm, source, requireRoom, progress }: CloneRequest, signal: AbortSignal): Promise<void> {
+    await requireRoom(1_000)
+    progress(250, 1_000)
+    await this.#do('cloneRootDisk', `${vm.id} ${source.vm.id}`, signal)
+    await this.#writeDisk(vm)
+  }
+
+  /** Of a guest in `stiff` only once it is off. */
+  readonly stiff = new Set<string>()
+  async growDisk(vm: VmLayout, diskGb: number, signal: AbortSignal): Promise<boolean> {
+    if (this.guests.has(vm.id) && this.stiff.has(vm.id)) return false
+    await this.#do('growDisk', `${vm.id} ${diskGb}`, signal)
+    return true
   }
 
   async boot({ vm, machine }: BootRequest, signal: AbortSignal): Promise<Booted> {

@@ -14,14 +14,17 @@ import type {
   Booted,
   BootRequest,
   Capabilities,
+  CloneRequest,
   CommandPart,
   Complaint,
   RunningVm,
   SerialPump,
   StopOptions,
 } from '../backend.ts'
+import { cloneDisk } from '../clone-disk.ts'
 import { isGone, killProcess } from '../end-process.ts'
 import { ExitWatch } from '../exit-watch.ts'
+import { growRaw } from '../grow-disk.ts'
 import { findProcess, forgetProcess, type VmmFiles, type VmmProcess } from '../vmm-process.ts'
 import { ApiClient } from './api-client.ts'
 import { chCommand } from './argv.ts'
@@ -92,6 +95,18 @@ export class CloudHypervisorBackend implements Backend {
   async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
     if (image.kind === 'disk') await this.#deps.host.firmware()
     await createRawDisk(this.#deps.run, image, join(vm.dir, chPlaces(vm).disk), spec.diskGb, signal)
+  }
+
+  async cloneRootDisk(request: CloneRequest, signal: AbortSignal): Promise<void> {
+    const { vm, source, spec } = request
+    const disks = { from: source.vm.rawDisk, fromName: source.name, to: vm.rawDisk, format: 'raw' } as const
+    await cloneDisk(this.#deps.run, { ...request, ...disks, diskGb: spec.diskGb }, signal)
+  }
+
+  async growDisk(vm: VmLayout, diskGb: number): Promise<boolean> {
+    if (await this.#find(vm)) return false
+    await growRaw(vm.rawDisk, diskGb)
+    return true
   }
 
   async boot(request: BootRequest, signal: AbortSignal): Promise<Booted> {

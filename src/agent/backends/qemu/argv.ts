@@ -35,6 +35,9 @@ const part = (why: string, ...args: string[]): CommandPart => ({ args, why })
 /** Netdev of the NIC on the fleet's own network. */
 export const OWN_NETDEV = 'net0'
 
+/** The guest's first drive. */
+export const DISK = 'vda'
+
 function nicParts({ mac, tap }: Nic, n: number): CommandPart[] {
   const netdev = tap === undefined ? `user,id=net${n}` : `tap,id=net${n},ifname=${tap},script=no,downscript=no`
   const why =
@@ -89,9 +92,9 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
     part(
       'the disk; what the guest discards is freed; a full host pauses the guest',
       '-drive',
-      `if=none,id=vda,file=${files.disk},format=qcow2,discard=unmap,werror=enospc`,
+      `if=none,id=${DISK},file=${files.disk},format=qcow2,discard=unmap,werror=enospc`,
     ),
-    part('that disk as /dev/vda, first to boot from', '-device', 'virtio-blk-pci,drive=vda,bootindex=1'),
+    part('that disk as /dev/vda, first to boot from', '-device', `virtio-blk-pci,drive=${DISK},bootindex=1`),
     part(
       'the seed for cloud-init: name, keys, user-data',
       '-drive',

@@ -5,11 +5,11 @@ import type { Log } from '../../../ipc/base/log.ts'
 import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
-import { MiB } from '../../../ipc/units.ts'
+import { GiB, MiB } from '../../../ipc/units.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import { macOf } from '../../network/mac.ts'
 import type { Detach, Run } from '../../os/exec.ts'
-import { freeBytes, isAbsent, openToRead, readTail } from '../../os/files.ts'
+import { freeBytes, isAbsent, readTail } from '../../os/files.ts'
 import type { Processes } from '../../os/process.ts'
 import { connectUnix } from '../../os/unix-socket.ts'
 import type { VmLayout } from '../../records/layout.ts'
@@ -18,13 +18,16 @@ import type {
   Booted,
   BootRequest,
   Capabilities,
+  CloneRequest,
   CommandPart,
   Complaint,
   RunningVm,
   SerialPump,
   StopOptions,
 } from '../backend.ts'
+import { cloneDisk } from '../clone-disk.ts'
 import { isGone, killProcess } from '../end-process.ts'
+import { growQcow2 } from '../grow-disk.ts'
 import { SharedLook } from '../shared-look.ts'
 import { findProcess, forgetProcess, noteProcess, noteStart, type VmmProcess } from '../vmm-process.ts'
 import { qemuOptions } from './argv.ts'
@@ -35,6 +38,7 @@ import { forwardPort } from './qemu-forward.ts'
 import { missingProgram, QEMU, QemuMachines } from './qemu-machines.ts'
 import { QemuMonitor } from './qemu-monitor.ts'
 import { stopQemu } from './qemu-stop.ts'
+import { requireLog } from './serial-log.ts'
 
 const POLL_MS = 50
 /** A started QEMU answers on its monitor within this, busy host included. */
@@ -99,6 +103,19 @@ export class QemuBackend implements Backend {
 
   async prepareRootDisk(vm: VmLayout, spec: VmSpec, image: BootImage, signal: AbortSignal): Promise<void> {
     await createDisk(this.#deps.run, image, vm.disk, spec.diskGb, signal)
+  }
+
+  async cloneRootDisk(request: CloneRequest, signal: AbortSignal): Promise<void> {
+    const { vm, source, spec } = request
+    const disks = { from: source.vm.disk, fromName: source.name, to: vm.disk, format: 'qcow2' } as const
+    await cloneDisk(this.#deps.run, { ...request, ...disks, diskGb: spec.diskGb }, signal)
+  }
+
+  async growDisk(vm: VmLayout, diskGb: number, signal: AbortSignal): Promise<boolean> {
+    const process = await this.#find(vm)
+    if (process) await this.#monitor(vm, process).growDisk(diskGb * GiB)
+    else await growQcow2(this.#deps.run, vm.disk, diskGb, signal)
+    return true
   }
 
   async boot(request: BootRequest, signal: AbortSignal): Promise<Booted> {
@@ -355,17 +372,5 @@ export class QemuBackend implements Backend {
     this.#forgetMonitor(vm.id)
     this.#deps.serial.stop(vm.id)
     await forgetProcess(vm)
-  }
-}
-
-/** QEMU opens the serial log itself, and would wait for ever for the reader of a pipe in its place. */
-async function requireLog({ serialLog }: VmLayout): Promise<void> {
-  try {
-    await (await openToRead(serialLog)).close()
-  } catch (error) {
-    if (isAbsent(error)) return
-    const problem = error instanceof Error ? error.message : String(error)
-    const detail = `its console cannot be recorded in ${basename(serialLog)}: ${problem}`
-    throw new Fault('vm/start-failed', 'transient', { detail }, { cause: error })
   }
 }

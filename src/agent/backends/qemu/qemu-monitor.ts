@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net'
+import { z } from 'zod'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { printable } from '../../../ipc/fault-text.ts'
 import { around } from '../../os/failpoints.ts'
 import type { Complaint } from '../backend.ts'
+import { DISK } from './argv.ts'
 import { type Ending, endingOf } from './qemu-ending.ts'
 import { QmpClient, type QmpDeadlines, type QmpEvent } from './qmp-client.ts'
 
@@ -26,6 +28,11 @@ export interface MonitorOptions {
   onResume?(): void
   deadlines?: QmpDeadlines
 }
+
+/** What QEMU tells of a guest's drives, as far as it is read here. */
+const Blocks = z.array(
+  z.object({ device: z.string(), inserted: z.object({ image: z.object({ 'virtual-size': z.number() }) }).optional() }),
+)
 
 const ignore = () => {}
 
@@ -96,6 +103,15 @@ export class QemuMonitor {
     const client = await this.attach()
     const said = await around('qmp.human', () => client.execute('human-monitor-command', { 'command-line': command }))
     return typeof said === 'string' ? said : ''
+  }
+
+  /** Makes the running guest's disk at least so large, which it notices by itself. Raises `vmm/failed`. */
+  async growDisk(bytes: number): Promise<void> {
+    const client = await this.attach()
+    const blocks = Blocks.parse(await client.execute('query-block'))
+    const has = blocks.find(({ device }) => device === DISK)?.inserted?.image['virtual-size'] ?? 0
+    if (has >= bytes) return
+    await around('qmp.resize', () => client.execute('block_resize', { device: DISK, size: bytes }))
   }
 
   /** Undefined = nothing to say; `now` in monotonic ms. */
