@@ -1,9 +1,10 @@
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
 import type { Fault } from '../../src/ipc/faults.ts'
+import { SignIn } from '../../src/main/control/hosts/ssh/auth-walk.ts'
 import type { SshTarget } from '../../src/main/control/hosts/ssh/config.ts'
 import { connectSsh, type SshConnection } from '../../src/main/control/hosts/ssh/connection.ts'
-import { gatherCredentials, KeyRing, type Secrets, SignIn } from '../../src/main/control/hosts/ssh/credentials.ts'
+import { gatherCredentials, KeyRing, type Secrets } from '../../src/main/control/hosts/ssh/credentials.ts'
 import { HOST_KEY_ALGORITHMS, type HostKey } from '../../src/main/control/hosts/ssh/host-keys.ts'
 import { firstExec, openAgent } from '../../src/main/control/hosts/ssh-connector.ts'
 

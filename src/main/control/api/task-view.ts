@@ -54,6 +54,10 @@ function kindOf(question: Question) {
         case: 'secret' as const,
         value: { what: question.what, of: question.of, problem: question.problem },
       }
+    case 'prompt': {
+      const { of, instruction, prompt, echo, problem } = question
+      return { case: 'prompt' as const, value: { of, instruction, prompt, echo, problem } }
+    }
     case 'packages':
       return { case: 'packages' as const, value: { missing: question.missing, command: question.command } }
     case 'take_over':

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AnswerTaskRequest, TaskService } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { keepOf } from '../hosts/secrets.ts'
 import type { Answer } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { principalOf } from './principal.ts'
@@ -19,12 +20,12 @@ export function tasksApi(tasks: TaskRunner): ServiceImpl<typeof TaskService> {
   }
 }
 
-function answerOf({ answer }: AnswerTaskRequest): Answer {
+function answerOf({ answer, keep }: AnswerTaskRequest): Answer {
   switch (answer.case) {
     case 'acceptFingerprint':
       return { fingerprint: answer.value }
     case 'secret':
-      return { secret: answer.value }
+      return { secret: answer.value, keep: keepOf(keep) }
     case 'agree':
       return { agree: answer.value }
     case undefined:

@@ -7,7 +7,7 @@ import type { LinkStatus } from '../sync/registry.ts'
 import type { AgentConnection } from './agent-connection.ts'
 import type { AgentLink, LinkConnector } from './agent-link.ts'
 import { ConnectSlots } from './connect-slots.ts'
-import { judgeLink } from './link-judge.ts'
+import { judgeLink, wakeMayHelp } from './link-judge.ts'
 import type { HostSecrets } from './secrets.ts'
 import type { Secrets } from './ssh/credentials.ts'
 
@@ -34,8 +34,8 @@ export const RETRY_FLOOR_MS = 500
 export const RETRY_CAP_MS = 30_000
 /** Two control planes of one fleet must not throw each other out twice a second. */
 export const SUPERSEDED_FLOOR_MS = 5_000
-/** One try to connect, with starting an agent, ends after this. */
-const CONNECT_TIMEOUT_MS = 60_000
+/** One try to connect ends after this: a slow sign-in and the start of an agent have room. */
+const CONNECT_TIMEOUT_MS = 120_000
 
 /** Keeps a session to every host: connects, runs it, waits, goes again. */
 export class HostLinks {
@@ -67,8 +67,11 @@ export class HostLinks {
 
   /** Ends the host's link and forgets its secrets. Idempotent. */
   async remove(hostId: string): Promise<void> {
-    this.#deps.secrets.forget(hostId)
     await this.pause(hostId)
+    await this.#deps.secrets.forget(hostId).catch((error: unknown) => {
+      const { code, message } = asFault(error)
+      this.#deps.log.warn('secrets.not-forgotten', { host: hostId, code, message })
+    })
   }
 
   /** Dials now instead of at the next back-off. Idempotent. */
@@ -84,6 +87,13 @@ export class HostLinks {
   signIn(hostId: string, secrets: Secrets): void {
     this.#deps.secrets.give(hostId, secrets)
     this.tryNow(hostId)
+  }
+
+  /** Goes on with a connection a person signed in to; closes it where the host has one, or is not in the fleet. */
+  hand(hostId: string, link: AgentLink): void {
+    const loop = this.#loops.get(hostId)
+    if (loop) loop.take(link)
+    else link.close(new Fault('app/cancelled', 'cancelled'))
   }
 
   /** The computer woke: live links are probed, waiting ones dial now, a few at a time. */
@@ -139,14 +149,29 @@ class HostLoop {
     this.tryNow()
   }
 
+  take(link: AgentLink): void {
+    const taken = this.#link || this.#handed || this.#stop.signal.aborted
+    if (taken) link.close(new Fault('app/cancelled', 'cancelled'))
+    else {
+      this.#handed = link
+      this.tryNow()
+    }
+  }
+
   wake(): void {
     this.#link?.liveness.check()
-    if (this.#waiting && judgeAsks(this.#waiting.asks)) this.tryNow()
+    if (this.#waiting && wakeMayHelp(this.#waiting.asks)) this.tryNow()
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Fault('app/cancelled', 'cancelled'))
+    this.#dropHanded()
     await this.#done
+  }
+
+  #dropHanded(): void {
+    this.#handed?.close(new Fault('app/cancelled', 'cancelled'))
+    this.#handed = undefined
   }
 
   async #loop(): Promise<void> {
@@ -172,6 +197,7 @@ class HostLoop {
     this.#again = false
     try {
       this.#link = await this.#connect(signal)
+      this.#dropHanded()
       this.#again = false
       upAt = clock.monotonic()
       const takeOver = this.#takeOver
@@ -232,6 +258,3 @@ class HostLoop {
 
 /** The longest timer Node takes; a loop that asks a person looks again that seldom. */
 const FOREVER_MS = 2 ** 31 - 1
-
-/** Waking may have loaded a key into the agent; it never makes a strange host key right. */
-const judgeAsks = (asks: Fault | undefined): boolean => asks === undefined || judgeLink(asks).state === 'sign_in_needed'

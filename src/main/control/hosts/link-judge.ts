@@ -14,6 +14,7 @@ export function judgeLink(fault: Fault): LinkVerdict {
     case 'ssh/auth-refused':
     case 'ssh/passphrase-wrong':
     case 'ssh/key-unreadable':
+    case 'ssh/code-needed':
       return { state: 'sign_in_needed', stops: true }
     case 'ssh/host-key-unknown':
       return { state: 'key_not_trusted', stops: true }
@@ -36,3 +37,7 @@ export function judgeLink(fault: Fault): LinkVerdict {
       return { state: 'unreachable', stops: false }
   }
 }
+
+/** Pure: waking may have loaded a key into the agent; it never brings a code, and never makes a strange host key right. */
+export const wakeMayHelp = (asks: Fault | undefined): boolean =>
+  asks === undefined || (judgeLink(asks).state === 'sign_in_needed' && asks.code !== 'ssh/code-needed')

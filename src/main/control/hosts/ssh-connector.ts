@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 import type { Clock } from '../../../ipc/base/clock.ts'
-import { Fault } from '../../../ipc/faults.ts'
+import { Fault, type FaultCode } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/host-row.ts'
+import type { TaskContext } from '../tasks/task-context.ts'
 import { type AgentLink, type LinkConnector, openAgentLink } from './agent-link.ts'
 import { faultOfVerdict, type HostKeys, readTrust } from './host-key-trust.ts'
 import type { OfferedKeys } from './offered-keys.ts'
 import type { HostSecrets } from './secrets.ts'
+import { signInAlone, signInAsking } from './sign-in.ts'
+import type { SignIn } from './ssh/auth-walk.ts'
 import { DEFAULT_KEYS, knownAs, type SshTarget } from './ssh/config.ts'
 import { connectSsh, type SshConnection } from './ssh/connection.ts'
-import { gatherCredentials, SignIn } from './ssh/credentials.ts'
 import { runCommand, shellWord } from './ssh/exec.ts'
 import type { HostKeyVerdict } from './ssh/host-keys.ts'
 import { runScript } from './ssh/script.ts'
@@ -58,33 +60,49 @@ function placeOf({ secrets }: SshConnectorDeps, { id, agent, ssh }: HostRow): Ag
   return { ...agent, ...(bySudo ? { sudo: { password: secrets.of(id).sudoPassword } } : {}) }
 }
 
-/** Signs in to an added host with what is known, asking nobody. The caller closes it. */
-export async function signInTo(deps: SshConnectorDeps, host: HostRow, signal: AbortSignal): Promise<SshConnection> {
-  const target = targetOfRow(deps, host)
+/**
+ * Signs in to an added host with what is known, asking `asker` what is not; without one a code that is needed is
+ * ssh/code-needed. The caller closes it.
+ */
+export async function signInTo(
+  deps: SshConnectorDeps,
+  host: HostRow,
+  signal: AbortSignal,
+  asker?: Pick<TaskContext, 'ask'>,
+): Promise<SshConnection> {
+  const target = { ...targetOfRow(deps, host), host: host.name }
+  const { secrets: known } = deps
   const trust = await readTrust(target, deps.hostKeys)
-  const credentials = await gatherCredentials(target, deps.secrets.of(host.id), deps.secrets.ring)
-  const needed = credentials.files.find((file) => file.kind === 'wrong')
-  try {
-    return await connectSsh({
-      target: { ...target, host: host.name },
-      signIn: new SignIn(credentials),
-      hostKeyOrder: trust.order,
-      verify: (key) => {
-        const verdict = trust.judge(key)
-        deps.offered.note(host.id, isForAPerson(verdict) ? { ...key, ...knownAs(target) } : undefined)
-        return faultOfVerdict(host.name, key, verdict)
-      },
-      signal,
-    })
-  } catch (error) {
-    if (!(error instanceof Fault && error.code === 'ssh/auth-refused') || !needed) throw error
-    throw new Fault('ssh/passphrase-wrong', 'permanent', { host: host.name, file: needed.file }, { cause: error })
+  const request = {
+    target,
+    secrets: await known.load(host.id),
+    ring: known.ring,
+    signInKey: host.ssh?.signInKey,
+    connect: (signIn: SignIn) =>
+      connectSsh({
+        target,
+        signIn,
+        hostKeyOrder: trust.order,
+        verify: (key) => {
+          const verdict = trust.judge(key)
+          deps.offered.note(host.id, isForAPerson(verdict) ? { ...key, ...knownAs(target) } : undefined)
+          return faultOfVerdict(host.name, key, verdict)
+        },
+        signal,
+      }),
   }
+  if (!asker) return signInAlone({ ...request, refused: () => void known.refused(host.id) })
+  const { connection, secrets, keep } = await signInAsking({ ...request, task: { ask: asker.ask.bind(asker), signal } })
+  known.give(host.id, secrets)
+  if (keep) await known.keep(host.id, keep)
+  return connection
 }
 
 /** Whether a person who compared it may trust the key. */
 const isForAPerson = ({ kind }: HostKeyVerdict): boolean =>
   kind === 'changed' || kind === 'unknown' || kind === 'other-type-known'
+
+const HARMLESS: readonly FaultCode[] = ['ssh/protocol', 'ssh/no-shell', 'ssh/sessions-refused']
 
 /** Without a session channel sshd leaves Nagle on: 44 ms a call instead of 1. Refused where sessions are; harmless then. */
 export async function firstExec(
@@ -94,7 +112,7 @@ export async function firstExec(
 ): Promise<void> {
   const done = runCommand(connection, ':', { host, signal, timeoutMs: FIRST_EXEC_TIMEOUT_MS })
   await done.catch((error) => {
-    if (!(error instanceof Fault) || error.code !== 'ssh/protocol') throw error
+    if (!(error instanceof Fault) || !HARMLESS.includes(error.code)) throw error
   })
 }
 

@@ -18,9 +18,11 @@ import {
 import { executableFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
 import { installPackages, missingPackages } from './packages.ts'
 import { connectPinned, loginOf, type SignedIn, signInAsking } from './sign-in.ts'
+import { SignIn } from './ssh/auth-walk.ts'
 import { knownAs, type SshTarget } from './ssh/config.ts'
-import { dial, type SshConnection } from './ssh/connection.ts'
-import { gatherCredentials, type Secrets, SignIn } from './ssh/credentials.ts'
+import type { SshConnection } from './ssh/connection.ts'
+import { gatherCredentials, type Secrets } from './ssh/credentials.ts'
+import { dial } from './ssh/dial.ts'
 import { firstExec, openAgent } from './ssh-connector.ts'
 import { readWay } from './ssh-way.ts'
 import { checkSudo } from './sudo.ts'
@@ -57,7 +59,8 @@ export async function addSshHost(
   const signedIn = await task.step('Sign in', async (step) => {
     step.detail(loginOf(target))
     const secrets = secretsOf(way)
-    const done = await signInAsking({ target, hostKey, secrets, ring: deps.secrets.ring, task })
+    const connect = (signIn: SignIn) => connectPinned({ target, hostKey, signal: task.signal }, signIn)
+    const done = await signInAsking({ target, secrets, ring: deps.secrets.ring, task, connect })
     step.detail(`${loginOf(target)} by ${done.how}`)
     return done
   })
@@ -250,7 +253,7 @@ class SshOnboarding {
 
   async #reconnect(signal: AbortSignal): Promise<SshConnection> {
     const { target, hostKey, signedIn } = this.#entrance
-    const credentials = await gatherCredentials(target, signedIn.secrets, this.#deps.secrets.ring)
+    const credentials = await gatherCredentials(target, signedIn.secrets, this.#deps.secrets.ring, signedIn.signInKey)
     const connection = await connectPinned({ target, hostKey, signal }, new SignIn(credentials))
     await firstExec(connection, this.#way.name, signal)
     return connection
@@ -280,6 +283,7 @@ function sshRowOf(target: SshTarget, way: SshWay, signedIn: SignedIn, mode: Inst
     hostname: way.host,
     useSudo: mode === 'sudo',
     identitiesOnly: target.identitiesOnly,
+    ...(signedIn.signInKey ? { signInKey: signedIn.signInKey } : {}),
     ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
     ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
   }

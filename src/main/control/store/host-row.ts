@@ -1,3 +1,28 @@
+/** A host to go through. */
+export interface HostHop {
+  /** As typed. */
+  hostname: string
+  /** As resolved: what is dialled. */
+  host: string
+  port: number
+  user: string
+  identityFiles: string[]
+  identitiesOnly: boolean
+  /** As in HostSsh. */
+  identityAgent?: string
+  hostKeyName?: string
+}
+
+/** What a person said to the system's ssh, which reads its own configuration for the rest at each dial. */
+export interface HostTyped {
+  host: string
+  /** Absent = as ssh finds it; the others too. */
+  port?: number
+  user?: string
+  identityFile?: string
+  jump?: string
+}
+
 /** How an SSH host is dialled. */
 export interface HostSsh {
   /** As resolved: what is dialled. */
@@ -14,6 +39,18 @@ export interface HostSsh {
   identitiesOnly?: boolean
   /** What the host's key is filed under. Absent = host. */
   hostKeyName?: string
+  /** Public half of the key that let us in, base64: offered before all others. Absent = none did. */
+  signInKey?: string
+  /** Files the configuration names in place of the usual known_hosts. Absent = the usual. */
+  knownHostsFiles?: string[]
+  /** Hosts to go through, first to dial first. Absent = none. */
+  hops?: HostHop[]
+  /** Who carries it. Absent = ssh2. */
+  client?: 'openssh'
+  /** Why ssh2 does not, one sentence. */
+  clientDetail?: string
+  /** What the system's ssh is told. */
+  typed?: HostTyped
 }
 
 export interface HostAgent {

@@ -65,19 +65,20 @@ export class RunningTask implements TaskContext {
     this.#setStep(name, { state: 'skipped', detail: detail.slice(0, DETAIL_CHARS), endedAt: this.#nowText() })
   }
 
-  async ask(question: Question): Promise<Answer> {
-    this.signal.throwIfAborted()
+  async ask(question: Question, withdrawn?: AbortSignal): Promise<Answer> {
+    const until = withdrawn ? AbortSignal.any([this.signal, withdrawn]) : this.signal
+    until.throwIfAborted()
     if (this.#waiting) throw new Fault('app/bug', 'bug', { message: 'a task asks one question at a time' })
     const id = randomBytes(8).toString('hex')
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const stop = () => reject(this.signal.reason)
-    this.signal.addEventListener('abort', stop, { once: true })
+    const stop = () => reject(until.reason)
+    until.addEventListener('abort', stop, { once: true })
     this.#waiting = { id, resolve }
     this.#save({ state: 'asking', question: { id, ask: question } })
     try {
       return await promise
     } finally {
-      this.signal.removeEventListener('abort', stop)
+      until.removeEventListener('abort', stop)
       this.#waiting = undefined
       this.#save({ state: 'running', question: null })
     }

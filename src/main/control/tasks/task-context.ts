@@ -11,15 +11,21 @@ export type Question =
       known?: { fingerprint: string; since?: Date }
     }
   | { kind: 'secret'; what: 'password' | 'passphrase' | 'sudo_password'; of: string; problem: string }
+  | { kind: 'prompt'; of: string; instruction: string; prompt: string; echo: boolean; problem: string }
   | { kind: 'packages'; missing: string[]; command: string }
   | { kind: 'take_over'; controllerName: string }
 
-/** `fingerprint` answers host_key, `secret` answers secret, `agree` the others. */
+/** `fingerprint` answers host_key, `secret` answers secret and prompt, `agree` the others. */
 export interface Answer {
   fingerprint?: string
   secret?: string
   agree?: boolean
+  /** Where a secret stays. Absent = memory. */
+  keep?: Keep
 }
+
+/** Where secrets of a host stay: until the process ends, or in the system's keychain too. */
+export type Keep = 'memory' | 'keychain'
 
 export interface StepContext {
   /** Shown beside the step while it runs and after it. */
@@ -37,8 +43,8 @@ export interface TaskContext {
   /** Runs one planned step; its failure fails the step and is thrown on. */
   step<T>(name: string, run: (step: StepContext) => Promise<T>): Promise<T>
   skip(name: string, detail: string): void
-  /** Waits for a person; rejects when the task is cancelled. One question at a time. */
-  ask(question: Question): Promise<Answer>
+  /** Waits for a person; rejects when the task is cancelled or the question withdrawn. One question at a time. */
+  ask(question: Question, withdrawn?: AbortSignal): Promise<Answer>
 }
 
 export interface TaskOutcome {
