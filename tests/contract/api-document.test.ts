@@ -1,35 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiDocument, problemsOf, unaryMethods } from '../support/api-document.ts'
 import { rawCall } from '../support/raw-api.ts'
 import { runProgram } from '../support/run-program.ts'
 import { ScriptedHost } from '../support/scripted-host.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MANUAL = join(ROOT, 'docs/api.md')
-
-interface Operation {
-  requestBody: { content: Record<string, { schema: { $ref: string } }> }
-  responses: { 200: { content: Record<string, { schema: { $ref: string } }> } }
-  'x-server-stream'?: boolean
-}
-const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as {
-  paths: Record<string, { post: Operation }>
-  components: { schemas: Record<string, { required?: string[]; properties: Record<string, unknown> }> }
-}
-const ajv = new Ajv2020({ strict: false })
-addFormats.default(ajv)
-ajv.addSchema(document, 'api')
-
-/** What the document has against an answer of a method; null = nothing. */
-function problems(path: string, answer: unknown): string | null {
-  const schema = document.paths[`/${path}`]?.post.responses[200].content['application/json']?.schema
-  if (!schema) return `the document does not know ${path}`
-  const validate = ajv.compile({ $ref: `api${schema.$ref}` })
-  return validate(answer) ? null : ajv.errorsText(validate.errors)
-}
 
 /** The shell blocks of the manual, in order; the first defines what the others use. */
 const blocks = [...readFileSync(MANUAL, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text as string)
@@ -56,28 +34,25 @@ describe('the document of the fleet API', () => {
       'VmService/GetVm': '{"vm":"web"}',
       'FleetService/GetInfo': '{}',
     }
-    const lists = Object.keys(document.paths)
-      .filter((path) => /\/List[A-Z]\w+$/.test(path))
-      .map((path) => path.replace('/eitri.fleet.v1.', ''))
+    const lists = unaryMethods.filter((method) => /\/List[A-Z]\w+$/.test(method))
     expect(lists.length).toBeGreaterThan(6)
-    for (const path of [...lists, ...Object.keys(reads)]) {
-      const full = `eitri.fleet.v1.${path}`
-      const { status, json } = await ask(full, reads[path])
-      expect(status, `${path}: ${JSON.stringify(json)}`).toBe(200)
-      expect(problems(full, json), path).toBeNull()
+    for (const method of [...lists, ...Object.keys(reads)]) {
+      const { status, json } = await ask(`eitri.fleet.v1.${method}`, reads[method])
+      expect(status, `${method}: ${JSON.stringify(json)}`).toBe(200)
+      expect(problemsOf(method, json), method).toBeNull()
     }
     expect((await ask('eitri.fleet.v1.VmService/ListVms')).json.vms).toHaveLength(1)
   })
 
   it('finds fault with a null, with a number for a 64-bit value, and with a field that is missing or too many', async () => {
-    const path = 'eitri.fleet.v1.HostService/GetHost'
-    const { json } = await ask(path, '{"host":"rack"}')
+    const method = 'HostService/GetHost'
+    const { json } = await ask(`eitri.fleet.v1.${method}`, '{"host":"rack"}')
     const broken = (change: (host: any) => void) => {
       const copy = structuredClone(json)
       change(copy.host)
-      return problems(path, copy)
+      return problemsOf(method, copy)
     }
-    expect(problems(path, json)).toBeNull()
+    expect(problemsOf(method, json)).toBeNull()
     expect(broken((host) => Object.assign(host, { capacity: null }))).toContain('capacity')
     expect(broken((host) => Object.assign(host, { epoch: 7 }))).toContain('epoch must be string')
     expect(broken((host) => delete host.name)).toContain("required property 'name'")
@@ -85,16 +60,18 @@ describe('the document of the fleet API', () => {
   })
 
   it('what is unknown is left out, and the document does not demand it', async () => {
-    const { trusted_cas, power } = document.components.schemas['Vm']?.properties ?? {}
+    const { trusted_cas, power } = apiDocument.components.schemas['Vm']?.properties ?? {}
     expect(trusted_cas && power).toBeTruthy()
-    expect(document.components.schemas['Vm']?.required).not.toContain('trusted_cas')
-    expect(document.components.schemas['Vm']?.required).not.toContain('power')
-    expect(document.components.schemas['RevokedCertificate']?.properties['serial']).toMatchObject({ type: 'string' })
+    expect(apiDocument.components.schemas['Vm']?.required).not.toContain('trusted_cas')
+    expect(apiDocument.components.schemas['Vm']?.required).not.toContain('power')
+    expect(apiDocument.components.schemas['RevokedCertificate']?.properties?.['serial']).toMatchObject({
+      type: 'string',
+    })
   })
 
   it('says of the streams that they are streams', () => {
-    expect(document.paths['/eitri.fleet.v1.FleetService/WatchFleet']?.post['x-server-stream']).toBe(true)
-    expect(document.paths['/eitri.fleet.v1.VmService/GetVm']?.post['x-server-stream']).toBeUndefined()
+    expect(apiDocument.paths['/eitri.fleet.v1.FleetService/WatchFleet']?.post['x-server-stream']).toBe(true)
+    expect(apiDocument.paths['/eitri.fleet.v1.VmService/GetVm']?.post['x-server-stream']).toBeUndefined()
   })
 })
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
 import { runCli } from '../../src/main/cli/cli.ts'
 import { type ControlPlane, createControlPlane } from '../../src/main/control/control-plane.ts'
 import { controlPaths } from '../../src/main/control/node-ports.ts'
-import { openStores } from '../../src/main/control/store/stores.ts'
+import { openStores, type Stores } from '../../src/main/control/store/stores.ts'
 import { type FleetClient, fleetClient } from '../../src/main/fleet-client.ts'
 import { FakeSyncAgent } from './fake-sync-agent.ts'
 import { FakeTerminal } from './fake-terminal.ts'
@@ -33,8 +33,8 @@ export class ScriptedHost implements AsyncDisposable {
     this.client = fleetClient(apiSocket)
   }
 
-  /** The agent is attached when it resolves. */
-  static async open(): Promise<ScriptedHost> {
+  /** The agent is attached when it resolves; `sow` writes into the store before the control plane opens it. */
+  static async open(sow: (stores: Stores) => void = () => {}): Promise<ScriptedHost> {
     const dir = mkdtempSync(join(tmpdir(), 'eitri-scripted-'))
     const agent = await FakeSyncAgent.start()
     const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
@@ -46,13 +46,14 @@ export class ScriptedHost implements AsyncDisposable {
         ...{ socketPath, identityPublicKey, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
       },
     })
+    sow(stores)
     stores.db.close()
     const control = createControlPlane({
       ...{ clock: systemClock, log: silentLog, paths, env: { HOME: dir }, version: '0.1.0-test' },
       ...{ platform: 'linux', arch: 'x64', controllerName: 'test' },
     })
     await control.start()
-    await expect.poll(() => agent.attached).toBe(1)
+    await vi.waitFor(() => expect(agent.attached).toBe(1), { timeout: 5_000 })
     return new ScriptedHost(dir, paths.database, agent, control, paths.apiSocket)
   }
 
