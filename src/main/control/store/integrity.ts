@@ -8,7 +8,7 @@ import { SOUND_ROWS } from './migrations-invariants.ts'
 import { schemaOf } from './migrations-run.ts'
 
 /** Past this the audit trail, which alone grows with time, is checked where it is read and not at each start. */
-export const CHECK_WHOLE_BYTES = 64 * MiB
+const CHECK_WHOLE_BYTES = 64 * MiB
 const UNBOUNDED = 'audit'
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
@@ -47,7 +47,7 @@ export function openReading(file: string): { handle: DatabaseSync; close(): void
 const isEmpty = (path: string) => existsSync(path) && statSync(path).size === 0
 
 /** What a file is, without a write to it. Raises store/unavailable where it cannot be read now. */
-export function lookAtStore(file: string): Look {
+export function lookAtStore(file: string, wholeBytes: number = CHECK_WHOLE_BYTES): Look {
   if (!existsSync(file) || statSync(file).size === 0) return { kind: 'absent' }
   let opened: ReturnType<typeof openReading> | undefined
   let schema = 0
@@ -55,7 +55,7 @@ export function lookAtStore(file: string): Look {
     opened = openReading(file)
     schema = schemaOf(opened.handle)
     if (schema > MIGRATIONS.length) return { kind: 'newer', schema }
-    const whole = statSync(file).size <= CHECK_WHOLE_BYTES
+    const whole = statSync(file).size <= wholeBytes
     const reason =
       whyForeign(opened.handle, schema) ?? whyBroken(opened.handle, whole) ?? whyUnsound(opened.handle, schema)
     return reason === undefined ? { kind: 'sound', schema } : { kind: 'damaged', schema, reason }

@@ -52,6 +52,7 @@ export const SOUND_ROWS: Readonly<Record<string, readonly (readonly [rule: strin
     ["NEW.tenant <> 'system'", 'nothing lives in the system tenant'],
   ],
   cas: [["NEW.tenant <> 'system'", 'nothing lives in the system tenant']],
+  certificates: [[json('principals'), 'principals of a certificate are JSON']],
 }
 
 /** The append-only trail already refuses every update. */
@@ -145,5 +146,9 @@ const LASTING = [
   ),
 ]
 
+const TOLD = `
+CREATE TRIGGER vms_image_format AFTER UPDATE OF image_format ON vms WHEN OLD.image_format IS NOT NEW.image_format
+BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;`
+
 /** What callers used to promise. */
-export const INVARIANTS = [...LASTING, ...SOUND].join('\n')
+export const INVARIANTS = [...LASTING, ...SOUND, TOLD].join('\n')
