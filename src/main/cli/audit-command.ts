@@ -1,15 +1,25 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { Command } from 'commander'
-import { ListAuditResponseSchema } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
-import type { Runner } from './context.ts'
-import { reference, since, wholeNumber } from './options.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type AuditEntry, ListAuditResponseSchema } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { check } from '../../ipc/rules.ts'
+import { exportAudit } from './audit-export.ts'
+import type { CommandContext, Runner } from './context.ts'
+import { duration, reference, since, wholeNumber } from './options.ts'
+import { invalid } from './outcome.ts'
 import { table } from './table.ts'
+
+const DAY_MS = 86_400_000
 
 interface AuditOptions {
   vm?: string
   host?: string
   since?: string
+  action?: string
+  request?: string
   limit?: number
+  beforeId?: string
+  export?: string
+  keep?: number
 }
 
 export function auditCommand(root: Command, run: Runner): void {
@@ -20,30 +30,89 @@ export function auditCommand(root: Command, run: Runner): void {
       .option('--vm <name>', 'about this VM')
       .option('--host <name>', 'about this host')
       .option('--since <when>', 'RFC 3339, or how long ago, e.g. 2h')
-      .option('--limit <n>', 'at most this many', wholeNumber),
+      .option('--action <noun.verb>', 'of this kind, e.g. vm.stop; vm. = all of VMs')
+      .option('--request <id>', 'of this request')
+      .option('--limit <n>', 'at most this many', wholeNumber)
+      .option('--before-id <id>', 'older than this entry: the next page')
+      .option('--export <file>', 'all of it, oldest first, as JSON Lines into a new file; - = standard output')
+      .option('--keep <time>', 'say how long the trail is kept, e.g. 365d, or forever', keep),
     async (context, options: AuditOptions) => {
-      context.deadline()
-      const request = {
-        vm: options.vm === undefined ? '' : reference('vm', options.vm),
-        host: options.host === undefined ? '' : reference('host', options.host),
-        limit: options.limit ?? 0,
-        ...(options.since === undefined ? {} : { since: timestampFromDate(since(options.since, context.parts.now())) }),
-      }
-      const answer = await (await context.fleet()).audit.listAudit(request, { signal: context.signal })
-      await context.answer(ListAuditResponseSchema, answer, () =>
-        table(
-          ['AT', 'ACTION', 'VM', 'HOST', 'DETAIL'],
-          answer.entries.map((e) => [
-            e.at ? timestampDate(e.at).toISOString() : '',
-            e.action,
-            e.vmId,
-            e.hostId,
-            Object.entries(e.detail)
-              .map(([k, v]) => `${k}=${v}`)
-              .join(' '),
-          ]),
-        ),
-      )
+      if (options.keep !== undefined) return setRetention(context, options.keep)
+      if (options.export !== undefined) return exportAll(context, options.export, options)
+      return list(context, options)
     },
   )
 }
+
+async function list(context: CommandContext, options: AuditOptions): Promise<void> {
+  context.deadline()
+  const { beforeId } = check('auditPage', { beforeId: options.beforeId ?? '' })
+  const request = { ...filterOf(context, options), limit: options.limit ?? 0, beforeId }
+  const answer = await (await context.fleet()).audit.listAudit(request, { signal: context.signal })
+  await context.answer(ListAuditResponseSchema, answer, () =>
+    table(
+      ['ID', 'AT', 'ACTION', 'BY', 'VM', 'HOST', 'DETAIL'],
+      answer.entries.map((e) => [
+        e.id,
+        e.at ? timestampDate(e.at).toISOString() : '',
+        e.action,
+        who(e),
+        e.vmId,
+        e.hostId,
+        Object.entries(e.detail)
+          .map(([k, v]) => `${k}=${v}`)
+          .join(' '),
+      ]),
+    ),
+  )
+  if (answer.nextBeforeId !== '' && !context.json) context.note(`More: --before-id ${answer.nextBeforeId}`)
+}
+
+async function exportAll(context: CommandContext, file: string, options: AuditOptions): Promise<void> {
+  context.deadline(null)
+  if (options.limit !== undefined || options.beforeId !== undefined)
+    throw invalid('export', file, 'it is all of it: leave --limit and --before-id out')
+  const fleet = await context.fleet()
+  const pages = fleet.audit.exportAudit(
+    { filter: filterOf(context, options) },
+    { signal: context.signal, timeoutMs: 0 },
+  )
+  const entries = await exportAudit(pages, file, context.io)
+  if (file === '-') return
+  if (context.json) await context.document({ file, entries })
+  else await context.say(`${entries} entries written to ${file}.\n`)
+}
+
+async function setRetention(context: CommandContext, days: number): Promise<void> {
+  context.deadline()
+  check('auditRetention', { days })
+  const answer = await (await context.fleet()).audit.setAuditRetention({ days }, { signal: context.signal })
+  if (context.json) await context.document({ days: answer.days })
+  else
+    await context.say(
+      answer.days === 0 ? 'The trail is kept for ever.\n' : `The trail is kept for ${answer.days} days.\n`,
+    )
+}
+
+function filterOf({ parts }: CommandContext, options: AuditOptions) {
+  const filter = {
+    vm: options.vm === undefined ? '' : reference('vm', options.vm),
+    host: options.host === undefined ? '' : reference('host', options.host),
+    action: options.action ?? '',
+    requestId: options.request ?? '',
+  }
+  check('auditFilter', filter)
+  return {
+    ...filter,
+    ...(options.since === undefined ? {} : { since: timestampFromDate(since(options.since, parts.now())) }),
+  }
+}
+
+function keep(text: string): number {
+  if (text === 'forever') return 0
+  const ms = duration(text)
+  if (ms % DAY_MS !== 0) throw new InvalidArgumentError('use whole days, e.g. 365d, or forever.')
+  return ms / DAY_MS
+}
+
+const who = ({ user, client }: AuditEntry) => [user, client].filter((part) => part !== '').join(', ')

@@ -41,7 +41,7 @@ export function clockApi(deps: ClockApiDeps): ServiceImpl<typeof ClockService> {
 /** Raises host/no-answer, agent/version-skew, clock/not-running, clock/not-set, clock/left-alone. */
 async function setClock(deps: ClockApiDeps, vm: VmRow, signal: AbortSignal): Promise<GuestClock> {
   const { hosts, registry, audit } = deps
-  const { id, name: host } = hosts.get(vm.hostId)
+  const { id, name: host } = hosts.resolve(vm.tenant, vm.hostId)
   const answer = await askAgent(registry, { id, name: host }, ({ connection, sessionId }) => {
     const power = registry.live(id).vms?.get(vm.id)?.power
     if (power !== undefined && power !== 'running') throw new Fault('clock/not-running', 'permanent', { vm: vm.name })

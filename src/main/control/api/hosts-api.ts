@@ -151,16 +151,16 @@ async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: b
     return { leftBehind }
   }
   if (!deps.registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
-  const id = deps.tasks.start(host.tenant, 'remove_host', host.name, (task) => uninstall(deps, host.id, task))
+  const id = deps.tasks.start(host.tenant, 'remove_host', host.name, (task) => uninstall(deps, host, task))
   return { leftBehind, task: taskView(deps.tasks.get(host.tenant, id)) }
 }
 
-async function uninstall(deps: HostsApiDeps, hostId: string, task: TaskContext): Promise<TaskOutcome> {
+async function uninstall(deps: HostsApiDeps, { id: hostId, tenant }: HostRow, task: TaskContext): Promise<TaskOutcome> {
   deps.hosts.setStatus(hostId, 'decommissioning')
   try {
     await deps.onboarding.removeHost(hostId, { uninstall: true }, task)
   } catch (error) {
-    if (deps.hosts.find(hostId)) deps.hosts.setStatus(hostId, 'enrolled')
+    if (deps.hosts.findIn(tenant, hostId)) deps.hosts.setStatus(hostId, 'enrolled')
     throw error
   }
   await deps.forgetHost(hostId)

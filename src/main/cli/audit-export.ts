@@ -1,0 +1,44 @@
+import { open, rm } from 'node:fs/promises'
+import { toJson } from '@bufbuild/protobuf'
+import { AuditEntrySchema, type ExportAuditResponse } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { type CliIo, write } from './io.ts'
+import { invalid } from './outcome.ts'
+
+/** Writes one entry a line, page by page, into a new file that only its owner reads; how many. A file that did not get all is taken away. */
+export async function exportAudit(
+  pages: AsyncIterable<ExportAuditResponse>,
+  file: string,
+  io: Pick<CliIo, 'stdout'>,
+): Promise<number> {
+  if (file === '-') return eachPage(pages, (text) => write(io.stdout, text))
+  const handle = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw invalid('export', file, error.code === 'EEXIST' ? 'it exists already' : error.message)
+  })
+  try {
+    const entries = await eachPage(pages, async (text) => {
+      await handle.appendFile(text)
+    })
+    await handle.sync()
+    return entries
+  } catch (error) {
+    await rm(file, { force: true })
+    throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+async function eachPage(
+  pages: AsyncIterable<ExportAuditResponse>,
+  put: (text: string) => Promise<void>,
+): Promise<number> {
+  let entries = 0
+  for await (const page of pages) {
+    const lines = page.entries.map((entry) => JSON.stringify(toJson(AuditEntrySchema, entry, JSON_OPTIONS)))
+    await put(`${lines.join('\n')}\n`)
+    entries += lines.length
+  }
+  return entries
+}
+
+const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const
