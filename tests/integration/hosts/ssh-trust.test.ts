@@ -5,9 +5,10 @@ import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Fault } from '../../../src/ipc/faults.ts'
 import { acceptHostKey } from '../../../src/main/control/hosts/accept-host-key.ts'
-import { signInAsking } from '../../../src/main/control/hosts/sign-in.ts'
-import { dial } from '../../../src/main/control/hosts/ssh/connection.ts'
+import { connectPinned, signInAsking } from '../../../src/main/control/hosts/sign-in.ts'
+import type { SignIn } from '../../../src/main/control/hosts/ssh/auth-walk.ts'
 import { KeyRing } from '../../../src/main/control/hosts/ssh/credentials.ts'
+import { dial } from '../../../src/main/control/hosts/ssh/dial.ts'
 import type { HostKeyRow } from '../../../src/main/control/store/host-keys-store.ts'
 import type { Answer, Question } from '../../../src/main/control/tasks/task-context.ts'
 import { type PrivateSshd, privateSshdImpossible, startPrivateSshd } from '../../support/private-sshd.ts'
@@ -134,7 +135,8 @@ describe('trust in a host over a real sshd', () => {
 
   it('signs in only to the key that was accepted', async () => {
     const hostKey = { ...sshd.hostKey, blob: aKey(), fingerprint: 'SHA256:other' }
-    const request = { target: target(), hostKey, secrets: {}, ring: new KeyRing(), task: taskThat(() => ({})) }
+    const connect = (walk: SignIn) => connectPinned({ target: target(), hostKey, signal: forever }, walk)
+    const request = { target: target(), connect, secrets: {}, ring: new KeyRing(), task: taskThat(() => ({})) }
     await expect(signInAsking(request)).rejects.toMatchObject({ code: 'ssh/host-key-changed' })
     expect(asked).toEqual([])
   })
@@ -144,7 +146,7 @@ describe('trust in a host over a real sshd', () => {
     const noKey = { ...target(), identityFiles: [] }
     const request = {
       target: noKey,
-      hostKey: sshd.hostKey,
+      connect: (walk: SignIn) => connectPinned({ target: noKey, hostKey: sshd.hostKey, signal: forever }, walk),
       secrets: { password: 'hidden-word' },
       ring: new KeyRing(),
       task,

@@ -119,12 +119,13 @@ export async function signInAlone(request: Omit<SignInRequest, 'task'> & { refus
 }
 
 type Ask = 'passphrase' | 'password' | 'answer'
+type Heard = Pick<SignIn, 'offered' | 'prompted' | 'passwordRefused' | 'answerRefused'>
 type NextSecret = { ask: Ask; of?: string; problem: string } | { ask: undefined; fault?: Fault }
 
 /** Pure: what could open the door next: a locked key first, when the server takes keys; `answer` = let the server ask. */
 export function nextSecret(
   credentials: Pick<Credentials, 'files' | 'password'>,
-  { offered, passwordRefused, answerRefused }: Pick<SignIn, 'offered' | 'passwordRefused' | 'answerRefused'>,
+  { offered, prompted, passwordRefused, answerRefused }: Heard,
   asked: Record<Ask, number>,
 ): NextSecret {
   const takes = (method: string) => offered.length === 0 || offered.includes(method)
@@ -134,7 +135,7 @@ export function nextSecret(
     return { ask: 'passphrase', of: locked.file, problem }
   }
   const wrong = passwordRefused || answerRefused
-  if (takes('keyboard-interactive') && wrong && asked.answer < SECRET_TRIES) {
+  if (takes('keyboard-interactive') && prompted && wrong && asked.answer < SECRET_TRIES) {
     return { ask: 'answer', problem: passwordRefused ? WRONG_PASSWORD : 'The host did not take that answer.' }
   }
   if (takes('password') && asked.password < SECRET_TRIES) {

@@ -87,6 +87,11 @@ export class SignIn {
     if ('key' in last) this.acceptedKey = last
   }
 
+  /** The server asked by its own prompts. */
+  get prompted(): boolean {
+    return this.#rounds > 0
+  }
+
   /** Something is left that the server would take, on another connection. */
   get unfinished(): boolean {
     const keys = this.offered.length === 0 || this.offered.includes(WIRE_NAME.key)

@@ -8,7 +8,7 @@ describe('the next secret to ask for', () => {
   const next = (files: Credentials['files'], offered: string[], asked = none, heard = {}) =>
     nextSecret(
       { files, password: undefined },
-      { offered, passwordRefused: false, answerRefused: false, ...heard },
+      { offered, prompted: false, passwordRefused: false, answerRefused: false, ...heard },
       asked,
     )
 
@@ -21,10 +21,12 @@ describe('the next secret to ask for', () => {
     expect(next([locked], ['password'])).toEqual({ ask: 'password', problem: '' })
     const refused = next([], ['password'], none, { passwordRefused: true })
     expect(refused).toMatchObject({ ask: 'password', problem: expect.stringMatching(/did not take/) })
+    const unasked = next([], ['password', 'keyboard-interactive'], none, { passwordRefused: true })
+    expect(unasked.ask).toBe('password')
   })
 
   it('is what the server asks itself once it did not take an answer', () => {
-    const wrong = { answerRefused: true }
+    const wrong = { prompted: true, answerRefused: true }
     expect(next([], ['keyboard-interactive', 'password'], none, wrong)).toMatchObject({
       ask: 'answer',
       problem: 'The host did not take that answer.',
