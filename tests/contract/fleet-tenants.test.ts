@@ -125,10 +125,9 @@ async function ask(rig: ScriptedHost, { path, name }: Method, given: object, ten
   const { date: _, ...others } = headers
   return { status, headers: others, bytes: bytes.toString('latin1') }
 }
-const isThere = (answer: { status: number; bytes: string }) =>
-  answer.status !== 501 &&
-  !(answer.status === 404 && !answer.bytes.startsWith('{')) &&
-  !answer.bytes.includes('"unimplemented"')
+/** Not so for a service or a method that is in the contracts and not built yet. */
+const isThere = (answer: { status: number; headers: { [name: string]: unknown } }) =>
+  answer.status !== 501 && answer.headers['content-type'] === 'application/json'
 
 describe('tenants over the socket', () => {
   it('every text of every request is known to name something of a tenant, or not to', () => {
@@ -140,17 +139,19 @@ describe('tenants over the socket', () => {
     expect(methods.filter(({ references }) => references.length > 0).length).toBeGreaterThan(30)
   })
 
-  it.each(methods.filter(({ references }) => references.length > 0))(
+  it.for(methods.filter(({ references }) => references.length > 0))(
     "$name: another tenant's thing is answered byte for byte as one that is not there",
-    async (method) => {
+    async (method, { skip }) => {
       const own = { rig: await ScriptedHost.open(sowOtherTenant) }
       try {
         let reached = 0
-        for (const field of method.references)
+        const templates = methods.find(({ name }) => name === 'ListTemplates')!
+        const built = isThere(await ask(without, templates, {}))
+        for (const field of method.references.filter((name) => name !== 'template' || built))
           for (const token of TOKENS) {
             const given = { [field]: token }
             const absent = await ask(without, method, given)
-            if (!isThere(absent)) return
+            if (!isThere(absent)) skip('not built yet')
             expect(await ask(withOther, method, given), `${field}: ${token}`).toEqual(absent)
             const owners = await ask(own.rig, method, given, OTHER)
             if (owners.status !== absent.status || owners.bytes !== absent.bytes) reached++
