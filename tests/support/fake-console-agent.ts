@@ -83,6 +83,8 @@ export class FakeConsoleAgent {
         client: createClient(AgentService, transport),
         carrier: 'unix',
         hostKeyFingerprint: '',
+        bulk: () => Promise.reject(new Error('no bulk here')),
+        drained: async () => {},
         closed: new Promise(() => {}),
         close: () => manager.abort(),
       },

@@ -14,7 +14,8 @@ import type { Stores } from './store/stores.ts'
 import { runAgentSession } from './sync/agent-session.ts'
 import type { Hub } from './sync/hub.ts'
 import type { Registry } from './sync/registry.ts'
-import { ReportApplier } from './sync/report-applier.ts'
+import { type ApplierCertifier, ReportApplier } from './sync/report-applier.ts'
+import type { SnapshotTrust } from './sync/snapshot-builder.ts'
 
 /** The ways to all hosts: links, onboarding, images on their way. */
 export interface FleetHosts {
@@ -35,10 +36,11 @@ export interface FleetHostsDeps {
   stores: Stores
   registry: Registry
   hub: Hub
+  trust: SnapshotTrust & { certifier: ApplierCertifier }
 }
 
 /** Connects stores, sessions and links; nothing is dialled before `start`. */
-export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDeps): FleetHosts {
+export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetHostsDeps): FleetHosts {
   const { clock, log, paths, version, controllerName, env, platform, arch } = ports
   const { hosts, vms, exposures, images, audit, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
@@ -48,10 +50,27 @@ export function createFleetHosts({ ports, stores, registry, hub }: FleetHostsDep
   const ssh = { hostKeys, secrets, offered, clock, sshDir: paths.sshDir, env }
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
   const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
-  const pushes = new ImagePush({ images: paths.images, connectorOf: connector, sessions: registry, clock, log })
+  const pushes = new ImagePush({ images: paths.images, sessions: registry, clock, log })
   const transaction = <T>(work: () => T): T => stores.db.transaction(work)
-  const applier = new ReportApplier({ registry, hosts, vms, images, audit, push: pushes, transaction, clock, log })
-  const session = { hosts, vms, exposures, registry, hub, applier, clock, log, fleetId, controllerName, version }
+  const { certifier } = trust
+  const applying = { registry, hosts, vms, images, audit, push: pushes, certifier, transaction, clock, log }
+  const applier = new ReportApplier(applying)
+  stores.db.onReplaced(() => applier.forgetAll())
+  const session = {
+    store: stores.db,
+    hosts,
+    vms,
+    exposures,
+    registry,
+    hub,
+    trust,
+    applier,
+    clock,
+    log,
+    fleetId,
+    controllerName,
+    version,
+  }
   const links = new HostLinks({
     connectorOf: connector,
     runSession: (input) => runAgentSession(session, input),

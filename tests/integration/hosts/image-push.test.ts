@@ -8,6 +8,7 @@ import { silentLog } from '../../../src/ipc/base/log.ts'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
 import { Fault } from '../../../src/ipc/faults.ts'
 import type { ActiveSession } from '../../../src/main/control/hosts/agent-connection.ts'
+import type { AgentLink } from '../../../src/main/control/hosts/agent-link.ts'
 import { ImagePush, type PushState } from '../../../src/main/control/hosts/image-push.ts'
 import { openLocal } from '../../../src/main/control/hosts/local-agent.ts'
 import { type FakeAgent, startFakeAgent } from '../../support/fake-agent.ts'
@@ -18,6 +19,7 @@ describe('an image on its way to a host', () => {
   let dir: string
   let agent: FakeAgent
   let push: ImagePush
+  let link: AgentLink
   let held: Buffer
   let failures: number
   let calls: { offset: number; chunks: number[] }[]
@@ -68,19 +70,17 @@ describe('an image on its way to a host', () => {
         return { haveBytes: BigInt(held.length) }
       },
     })
+    link = await openLocal({ clock: systemClock }, 'lab', agent.socketPath, new AbortController().signal)
     push = new ImagePush({
       images: dir,
-      connectorOf: () => ({
-        connect: () => Promise.reject(new Error('bulk has its own connection')),
-        connectBulk: (signal) => openLocal({ clock: systemClock }, 'lab', agent.socketPath, signal),
-      }),
-      sessions: { active: () => ({ hostId: 'h1', sessionId: 's1' }) as ActiveSession },
+      sessions: { active: () => ({ hostId: 'h1', sessionId: 's1', connection: link }) as unknown as ActiveSession },
       clock: { ...systemClock, sleep: async () => {} },
       log: silentLog,
     })
   })
   afterEach(async () => {
     await push.stop()
+    link.close(new Fault('app/cancelled', 'cancelled'))
     await agent.close()
     fs.rmSync(dir, { recursive: true })
   })

@@ -11,16 +11,16 @@ export interface AgentConnection {
   readonly hostKeyFingerprint: string
   /** Of the last ping that was answered, ms. Absent = none was yet. */
   readonly roundTripMs?: number | undefined
+  /**
+   * The same agent again for bulk, so that it holds up nothing of this: a channel of its own beside this one, or this one
+   * itself where the host gives no second. Never another sign-in. The caller closes it after.
+   */
+  bulk(signal: AbortSignal): Promise<AgentConnection>
+  /** Resolves when what was sent so far has arrived, or when the connection ended; never rejects. */
+  drained(): Promise<void>
   /** Resolves once with why it ended; never rejects. */
   readonly closed: Promise<Fault>
   close(reason: Fault): void
-}
-
-/** The ways to one host. Raises ssh/*, host/* and agent/* faults. */
-export interface HostConnector {
-  connect(signal: AbortSignal): Promise<AgentConnection>
-  /** A second connection for bulk, so that it never delays the first; the caller closes it after. */
-  connectBulk(signal: AbortSignal): Promise<AgentConnection>
 }
 
 /** A session that is attached: what Console and PutImage need. */

@@ -6,7 +6,7 @@ import { Fault, findFault } from '../../../ipc/faults.ts'
 import { AgentService } from '../../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import { FaultSchema } from '../../../ipc/gen/eitri/fleet/v1/fault_pb.js'
 import { LIMITS } from '../../../ipc/units.ts'
-import type { AgentConnection, HostConnector } from './agent-connection.ts'
+import type { AgentConnection } from './agent-connection.ts'
 import { ChannelSessionManager, lossError } from './channel-session-manager.ts'
 import { type Liveness, watchLiveness } from './liveness.ts'
 import { makePlausible } from './plausible.ts'
@@ -19,6 +19,8 @@ export interface AgentLinkOptions {
   hostKeyFingerprint: string
   rxBytes(): number
   clock: Clock
+  /** Another stream to the same agent over the same connection. Absent or refused = there is none. */
+  another?: (signal: AbortSignal) => Promise<Duplex>
   /** Runs once when the link ended, whatever the reason: closes what is underneath. */
   onClose(fault: Fault): void
 }
@@ -28,14 +30,15 @@ export interface AgentLink extends AgentConnection {
   readonly liveness: Liveness
 }
 
-/** A connector whose first connection can be told so. */
-export interface LinkConnector extends HostConnector {
+/** The way to one host. Raises ssh/*, host/* and agent/* faults. */
+export interface LinkConnector {
   connect(signal: AbortSignal): Promise<AgentLink>
 }
 
 /** Messages one link may send; far above what any agent needs, far below what freezes this process. */
 export const MESSAGES_PER_SECOND = 5_000
 export const MESSAGE_BURST = 10_000
+const PACE_MS = 20
 
 /** HTTP/2 and the agent's client over an open duplex. Never throws: a duplex that is dead already ends `closed` at once. */
 export function openAgentLink(options: AgentLinkOptions): AgentLink {
@@ -72,17 +75,30 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     acceptCompression: [],
     interceptors: [guard(manager, host, clock)],
   })
-  return {
+  const link: AgentLink = {
     client: createClient(AgentService, transport),
     carrier,
     hostKeyFingerprint,
     get roundTripMs() {
       return roundTripMs
     },
+    drained: () =>
+      new Promise((resolve) => {
+        void manager.closed.then(() => resolve())
+        if (!manager.session.destroyed) manager.session.ping(() => resolve())
+      }),
     closed: manager.closed,
     close: (reason) => manager.end(reason),
     liveness,
+    async bulk(signal) {
+      const beside = await options.another?.(signal).catch(() => undefined)
+      if (beside) return openAgentLink({ ...options, duplex: beside, onClose: () => {} })
+      signal.throwIfAborted()
+      if (manager.dead) throw manager.dead
+      return { ...link, close: () => {} }
+    },
   }
+  return link
 }
 
 /** Says what ended a call: the link's own fault for a loss, `agent/misbehaved` for a peer that breaks the bounds. */
@@ -93,6 +109,7 @@ function guard(manager: ChannelSessionManager, host: string, clock: Clock): Inte
     return lossError(fault)
   }
   const spend = bucket(clock)
+  const spendForwarded = bucket(clock)
   return (next) => async (request) => {
     const translate = (error: unknown): ConnectError => {
       if (request.signal.aborted) return ConnectError.from(error)
@@ -113,9 +130,12 @@ function guard(manager: ChannelSessionManager, host: string, clock: Clock): Inte
       return {
         ...response,
         message: (async function* () {
+          // A guest decides how small the pieces are in which it answers: it slows its own connection, and ends nothing.
+          const paced = response.method.name === 'Forward'
           try {
             for await (const message of messages) {
-              if (!spend()) throw misbehaved('it floods messages')
+              while (paced && !spendForwarded()) await clock.sleep(PACE_MS, request.signal)
+              if (!paced && !spend()) throw misbehaved('it floods messages')
               makePlausible(output, message)
               yield message
             }
@@ -142,6 +162,8 @@ function bucket(clock: Clock): () => boolean {
     const now = clock.monotonic()
     tokens = Math.min(MESSAGE_BURST, tokens + ((now - at) * MESSAGES_PER_SECOND) / 1000)
     at = now
-    return --tokens >= 0
+    if (tokens < 1) return false
+    tokens--
+    return true
   }
 }

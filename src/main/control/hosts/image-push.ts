@@ -13,13 +13,13 @@ import {
 } from '../../../ipc/gen/eitri/agent/v1/image_pb.js'
 import { isSha256 } from '../../../ipc/names.ts'
 import { LIMITS } from '../../../ipc/units.ts'
-import type { ActiveSession, AgentConnection, HostConnector } from './agent-connection.ts'
+import type { ActiveSession, AgentConnection } from './agent-connection.ts'
 import { ImageFileCheck } from './image-file-check.ts'
+import { type Pace, paceFor } from './pace.ts'
 
 export interface ImagePushDeps {
   /** Folder of the images kept here, by digest. */
   images: string
-  connectorOf(hostId: string): HostConnector | undefined
   sessions: { active(hostId: string): ActiveSession | undefined }
   clock: Clock
   log: Log
@@ -41,7 +41,7 @@ const PUSH_TIMEOUT_MS = 60 * 60_000
 /** A host that refuses may do so when the first chunk is under way already. */
 const GOES_ON_CHUNKS = 2
 
-/** Sends hosts the images they wait for: one at a time per host, on a connection of its own, resumed by offset. */
+/** Sends hosts the images they wait for: one at a time per host, beside what else its link carries, resumed by offset. */
 export class ImagePush {
   readonly #deps: ImagePushDeps
   readonly #check = new ImageFileCheck()
@@ -160,17 +160,16 @@ class HostPush {
   }
 
   async #push(sha256: string, signal: AbortSignal): Promise<void> {
-    const { images, connectorOf, sessions } = this.#deps
+    const { images, sessions } = this.#deps
     const session = sessions.active(this.#hostId)
-    const connector = connectorOf(this.#hostId)
-    if (!session || !connector) throw new Fault('host/no-answer', 'transient', { host: this.#hostId })
+    if (!session) throw new Fault('host/no-answer', 'transient', { host: this.#hostId })
     const file = await open(join(images, sha256)).catch((cause: unknown) => {
       const detail = 'its file is missing where images are kept'
       throw new Fault('image/push-failed', 'permanent', { image: sha256, detail }, { cause })
     })
     try {
       await this.#check.require(sha256, file, signal)
-      const connection = await connector.connectBulk(signal)
+      const connection = await session.connection.bulk(signal)
       try {
         await this.#send(connection, { sessionId: session.sessionId, sha256, file, signal })
       } finally {
@@ -182,9 +181,10 @@ class HostPush {
   }
 
   async #send(
-    { client }: AgentConnection,
+    connection: AgentConnection,
     { sessionId, sha256, file, signal }: { sessionId: string; sha256: string; file: FileHandle; signal: AbortSignal },
   ): Promise<void> {
+    const { client } = connection
     const size = (await file.stat()).size
     const { haveBytes, complete } = await client
       .statImage({ sessionId, sha256 }, { signal, timeoutMs: STAT_TIMEOUT_MS })
@@ -198,7 +198,8 @@ class HostPush {
       this.#changed()
     }
     shown(offset)
-    const requests = putRequests(file, { sessionId, sha256, sizeBytes: BigInt(size), offset: haveBytes }, shown)
+    const pace = paceFor(connection, LIMITS.imageChunkBytes, () => this.#deps.clock.monotonic())
+    const requests = putRequests(file, { sessionId, sha256, sizeBytes: BigInt(size), offset: haveBytes }, shown, pace)
     await client.putImage(requests, { signal }).catch(translated)
   }
 }
@@ -215,16 +216,18 @@ async function* putRequests(
   file: FileHandle,
   start: PutStart,
   sent: (doneBytes: number) => void,
+  pace: Pace,
 ): AsyncGenerator<PutImageRequest> {
   yield create(PutImageRequestSchema, { message: { case: 'start', value: start } })
   const size = Number(start.sizeBytes)
   for (let at = Number(start.offset); at < size; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(LIMITS.imageChunkBytes, size - at))
+    const chunk = Buffer.allocUnsafe(Math.min(pace.pieceBytes, size - at))
     const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
     if (bytesRead === 0) throw new Fault('image/push-failed', 'permanent', { image: start.sha256, detail: 'it shrank' })
     at += bytesRead
     yield create(PutImageRequestSchema, { message: { case: 'chunk', value: chunk.subarray(0, bytesRead) } })
     sent(at)
+    await pace.sent(bytesRead)
   }
 }
 

@@ -42,17 +42,30 @@ export function localConnector(deps: LocalAgentDeps, host: string, agent: AgentP
       if (agent.startedBy !== 'app') return link
       return ofThisBuild(deps, host, agent, link, signal)
     },
-    connectBulk: (signal) => openLocal(deps, host, agent.socketPath, signal),
   }
 }
 
 /** Raises agent/not-running when nothing listens, host/unreachable otherwise. */
-export function openLocal(
+export async function openLocal(
   { clock }: Pick<LocalAgentDeps, 'clock'>,
   host: string,
   socketPath: string,
   signal: AbortSignal,
 ): Promise<AgentLink> {
+  const socket = await dialLocal(host, socketPath, signal)
+  return openAgentLink({
+    duplex: socket,
+    carrier: 'unix',
+    host,
+    clock,
+    hostKeyFingerprint: '',
+    rxBytes: () => socket.bytesRead,
+    another: (until) => dialLocal(host, socketPath, until),
+    onClose: () => socket.destroy(),
+  })
+}
+
+function dialLocal(host: string, socketPath: string, signal: AbortSignal): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(socketPath)
     const settle = (end: () => void) => {
@@ -77,17 +90,7 @@ export function openLocal(
       settle(() => {
         socket.removeAllListeners('error')
         socket.on('error', () => {})
-        resolve(
-          openAgentLink({
-            duplex: socket,
-            carrier: 'unix',
-            host,
-            clock,
-            hostKeyFingerprint: '',
-            rxBytes: () => socket.bytesRead,
-            onClose: () => socket.destroy(),
-          }),
-        )
+        resolve(socket)
       }),
     )
   })

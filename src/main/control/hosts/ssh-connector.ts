@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault, type FaultCode } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/host-row.ts'
@@ -39,19 +40,26 @@ const FIRST_EXEC_TIMEOUT_MS = 10_000
 
 /** Reaches one added SSH host. Raises ssh/*, host/unreachable and agent/* faults. */
 export function sshConnector(deps: SshConnectorDeps, host: HostRow): LinkConnector {
-  const connect = async (signal: AbortSignal, mayStart: boolean): Promise<AgentLink> => {
-    const connection = await signInTo(deps, host, signal)
-    try {
-      await firstExec(connection, host.name, signal)
-      return await openAgent(connection, placeOf(deps, host), { host: host.name, clock: deps.clock, signal, mayStart })
-    } catch (error) {
-      connection.close()
-      throw error
-    }
-  }
   return {
-    connect: (signal) => connect(signal, true),
-    connectBulk: (signal) => connect(signal, false),
+    connect: (signal) => reach(deps, host, signal),
+  }
+}
+
+/** Signs in and opens the agent; the link closes the connection when it ends. `asker` as in `signInTo`. */
+export async function reach(
+  deps: SshConnectorDeps,
+  host: HostRow,
+  signal: AbortSignal,
+  asker?: Pick<TaskContext, 'ask'>,
+): Promise<AgentLink> {
+  const connection = await signInTo(deps, host, signal, asker)
+  try {
+    await firstExec(connection, host.name, signal)
+    const { clock } = deps
+    return await openAgent(connection, placeOf(deps, host), { host: host.name, clock, signal, mayStart: true })
+  } catch (error) {
+    connection.close()
+    throw error
   }
 }
 
@@ -116,27 +124,41 @@ export async function firstExec(
   })
 }
 
+export interface OpenAgentOptions {
+  host: string
+  clock: Clock
+  signal: AbortSignal
+  mayStart: boolean
+  /** Runs once when the link ended. Absent = the connection is closed then. */
+  onEnd?: () => void
+}
+
 /**
  * Opens the agent's socket over a signed-in connection: forwarded, else through the agent's own program. An agent that
- * nothing on the host watches is started when its socket refuses. The link closes the connection when it ends.
+ * nothing on the host watches is started when its socket refuses.
  */
 export async function openAgent(
   connection: SshConnection,
   agent: AgentPlace,
-  { host, clock, signal, mayStart }: { host: string; clock: Clock; signal: AbortSignal; mayStart: boolean },
+  { host, clock, signal, mayStart, onEnd = () => connection.close() }: OpenAgentOptions,
 ): Promise<AgentLink> {
-  const link = (carrier: 'streamlocal' | 'stdio', duplex: Parameters<typeof openAgentLink>[0]['duplex']) =>
+  const link = async (
+    carrier: 'streamlocal' | 'stdio',
+    open: (until: AbortSignal, lasting: boolean) => Promise<Duplex>,
+  ) =>
     openAgentLink({
-      duplex,
+      duplex: await open(signal, true),
       carrier,
       host,
       clock,
       hostKeyFingerprint: connection.hostKey.fingerprint,
       rxBytes: connection.rxBytes,
-      onClose: () => connection.close(),
+      another: (until) => open(until, false),
+      onClose: onEnd,
     })
-  const forwarded = () => connection.openSocket(agent.socketPath).then((duplex) => link('streamlocal', duplex))
-  const bridged = () => openStdio(connection, agent, { host, signal }).then((duplex) => link('stdio', duplex))
+  const forwarded = () => link('streamlocal', () => connection.openSocket(agent.socketPath))
+  const bridged = () =>
+    link('stdio', (until, lasting) => openStdio(connection, agent, { host, signal: until, lasting }))
   const start = () => startAgent(connection, agent, host, signal)
   const startable = mayStart && UNWATCHED.includes(agent.startedBy)
   try {

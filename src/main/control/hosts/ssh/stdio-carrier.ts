@@ -18,10 +18,10 @@ const NOT_LISTENING = 3
 export async function openStdio(
   connection: Pick<SshConnection, 'exec'>,
   agent: { executable: string; socketPath: string },
-  { host, signal }: { host: string; signal: AbortSignal },
+  { host, signal, lasting = false }: { host: string; signal: AbortSignal; lasting?: boolean },
 ): Promise<CommandChannel> {
   const command = `${shellWord(agent.executable)} rpc --stdio --socket ${shellWord(agent.socketPath)}`
-  const channel = await connection.exec(command)
+  const channel = await connection.exec(command, { lasting })
   let said = ''
   channel.stderr.on('data', (chunk: Buffer) => {
     if (said.length < NOISE_BYTES) said += chunk.toString('utf8')

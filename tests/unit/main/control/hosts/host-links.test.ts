@@ -62,6 +62,8 @@ function aLink(): AgentLink & { end(fault: Fault): void; checks: number } {
     client: undefined as never,
     carrier: 'unix' as const,
     hostKeyFingerprint: '',
+    bulk: () => Promise.reject(fault('host/unreachable')),
+    drained: async () => {},
     closed,
     close: end,
     end,
@@ -93,7 +95,6 @@ function theLinks() {
         if (next instanceof Fault) throw next
         return next
       },
-      connectBulk: () => Promise.reject(fault('host/unreachable')),
     }),
     runSession: async ({ connection, signal, takeOver }) => {
       sessions.push(connection as AgentLink)
