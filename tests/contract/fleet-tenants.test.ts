@@ -53,6 +53,8 @@ const NAMES_NOTHING = new Set([
   ...['reason', 'action', 'request_id', 'before_id', 'ssh_authorized_keys', 'remove_labels', 'lift', 'ssh'],
   // The key under which a create may be repeated, chosen by its caller: 128 random bits.
   'vm_id',
+  // A tenant's own list of what it takes for revoked, also before this store has seen such a certificate.
+  'serial',
 ])
 
 /** What a request needs besides to come as far as looking for what it names. */
@@ -131,7 +133,7 @@ const isThere = (answer: { status: number; headers: { [name: string]: unknown } 
 
 describe('tenants over the socket', () => {
   it('every text of every request is known to name something of a tenant, or not to', () => {
-    const known = new Set(['vm', 'host', 'id', 'taskId', 'ca', 'serial', 'template'])
+    const known = new Set(['vm', 'host', 'id', 'taskId', 'ca', 'template'])
     const unknown = methods.flatMap(({ path, references }) =>
       references.filter((field) => !known.has(field)).map((field) => `${path}: ${field}`),
     )
@@ -147,7 +149,9 @@ describe('tenants over the socket', () => {
         let reached = 0
         const templates = methods.find(({ name }) => name === 'ListTemplates')!
         const built = isThere(await ask(without, templates, {}))
-        for (const field of method.references.filter((name) => name !== 'template' || built))
+        for (const field of method.references.filter(
+          (name) => method.name !== 'CreateVm' || name !== 'template' || built,
+        ))
           for (const token of TOKENS) {
             const given = { [field]: token }
             const absent = await ask(without, method, given)

@@ -4,7 +4,7 @@ import { type AuditEntry, ListAuditResponseSchema } from '../../ipc/gen/eitri/fl
 import { check } from '../../ipc/rules.ts'
 import { exportAudit } from './audit-export.ts'
 import type { CommandContext, Runner } from './context.ts'
-import { duration, reference, since, wholeNumber } from './options.ts'
+import { longDuration, reference, since, wholeNumber } from './options.ts'
 import { invalid } from './outcome.ts'
 import { table } from './table.ts'
 
@@ -110,7 +110,7 @@ function filterOf({ parts }: CommandContext, options: AuditOptions) {
 
 function keep(text: string): number {
   if (text === 'forever') return 0
-  const ms = duration(text)
+  const ms = longDuration(text)
   if (ms % DAY_MS !== 0) throw new InvalidArgumentError('use whole days, e.g. 365d, or forever.')
   return ms / DAY_MS
 }

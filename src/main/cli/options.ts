@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { isId, isName } from '../../ipc/names.ts'
+import { isId, isLogin, isName } from '../../ipc/names.ts'
 import { readBounded } from '../bounded-file.ts'
 import { invalid } from './outcome.ts'
 
@@ -7,11 +7,16 @@ const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000
 const NAME_RULE =
   'use 1 to 63 lower-case letters, digits and hyphens, starting and ending with a letter or digit, or an id'
 
-/** `120s`, `15m`, `500ms`; a bare number is seconds. Milliseconds. */
-export function duration(text: string): number {
+/** `120s`, `15m`, `500ms`; a bare number is seconds. Milliseconds, as many as a timer takes. */
+export const duration = (text: string): number => span(text, 2 ** 31 - 1)
+
+/** Like `duration`, for what is kept rather than waited for: ten years at most. */
+export const longDuration = (text: string): number => span(text, 3_650 * 86_400_000)
+
+function span(text: string, most: number): number {
   const [, number, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? []
   const ms = Number(number) * (UNITS[unit] ?? Number.NaN)
-  if (!Number.isFinite(ms) || ms <= 0 || ms > 2 ** 31 - 1)
+  if (!Number.isFinite(ms) || ms <= 0 || ms > most)
     throw new InvalidArgumentError('use a time such as 500ms, 120s, 15m or 1h.')
   return Math.ceil(ms)
 }
@@ -21,9 +26,20 @@ export function tenantName(text: string): string {
   return text
 }
 
+export function login(text: string): string {
+  if (!isLogin(text)) throw new InvalidArgumentError('use a login name, such as root or debian.')
+  return text
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number.')
   return Number(text)
+}
+
+export function tcpPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('use a port from 1 to 65535.')
+  return port
 }
 
 export function offset(text: string): bigint {

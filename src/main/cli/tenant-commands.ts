@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { ListTenantsResponseSchema, type Tenant, TenantSchema } from '../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { check } from '../../ipc/rules.ts'
 import type { Runner } from './context.ts'
-import { duration, wholeNumber } from './options.ts'
+import { longDuration, wholeNumber } from './options.ts'
 import { invalid } from './outcome.ts'
 import { sheet, table } from './table.ts'
 
@@ -78,7 +78,7 @@ const limit = (text: string): Limit => (text === 'none' ? 'none' : wholeNumber(t
 
 function grace(text: string): Limit {
   if (text === 'none') return 'none'
-  const ms = text === '0' ? 0 : duration(text)
+  const ms = text === '0' ? 0 : longDuration(text)
   if (ms % 1_000 !== 0) throw new InvalidArgumentError('use whole seconds.')
   return ms / 1_000
 }

@@ -84,7 +84,9 @@ function wheres(query: AuditQuery, about: boolean): string[] {
     ...(query.requestId === undefined ? [] : ["request_id = $requestId AND request_id <> ''"]),
     ...(query.since === undefined
       ? []
-      : ['at >= $since AND id >= coalesce((SELECT min(id) FROM audit WHERE at >= $since), 9e18)']),
+      : [
+          'at >= $since AND id >= coalesce((SELECT min(id) FROM (SELECT id FROM audit INDEXED BY audit_at WHERE at >= $since)), 9e18)',
+        ]),
     ...(query.beforeId === undefined ? [] : ['id < $beforeId']),
     ...(query.afterId === undefined ? [] : ['id > $afterId']),
     ...(about && query.tenants ? ['tenant IN (SELECT value FROM json_each($tenants))'] : []),
