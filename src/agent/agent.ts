@@ -7,9 +7,11 @@ import { BUILD_INFO } from './build-info.ts'
 import { guestPorts } from './exposures/guest-ports.ts'
 import { type CapacityCaps, HostLooker } from './facts/host-facts.ts'
 import { measuring } from './facts/metrics.ts'
+import { FEATURES } from './features.ts'
 import type { GuestNetworkWay } from './flags.ts'
 import { GuestWatch } from './guest/guest-watch.ts'
 import { ImageCache } from './images/image-cache.ts'
+import type { RunningProgram } from './install/self.ts'
 import { GuestNetwork } from './network/guest-network.ts'
 import type { HostNetwork } from './network/host-bridges.ts'
 import { NetworkCare } from './network/network-care.ts'
@@ -36,10 +38,13 @@ import { ensureHostKey } from './seed/host-key.ts'
 import { writeSeed } from './seed/seed.ts'
 import { ConsoleHub } from './serial/console-hub.ts'
 import { logDisk } from './serial/log-disk.ts'
+import { Staging } from './upgrade/staging.ts'
+import { Upgrader } from './upgrade/upgrader.ts'
 
 /** A guest asked to power off gets this long, ms. */
 const STOP_GRACE_MS = 60_000
 const MAX_CONCURRENT_CREATES = 4
+const UNKNOWN_PROGRAM = { program: { kind: 'source', file: '', node: '' }, args: [] } as const
 
 export interface AgentOptions {
   /** Absolute. */
@@ -64,6 +69,8 @@ export interface AgentOptions {
   /** On macOS: vfkit and the file of DHCP leases; absent = those of the system. */
   vfkit?: string
   leases?: string
+  /** What runs, and with what it was started; absent = a test's own, which no offer replaces. */
+  started?: { program: RunningProgram; args: readonly string[] }
   log: Log
   clock?: Clock
 }
@@ -159,6 +166,15 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const watch = new GuestWatch({ backend, guests: () => engine.guests(), uptimeMs, run, clock, log })
     undo.push(() => watch.stop())
     const { ports, guests } = guestPorts({ engine: () => engine, backend, network: networks, layout, clock, log })
+    const { started = UNKNOWN_PROGRAM } = options
+    const upgrader = await Upgrader.open({
+      layout,
+      socketPath: options.socketPath,
+      self: { ...BUILD_INFO, ...started },
+      files: reserve.files,
+      ...{ run, processes, clock, log },
+    })
+    undo.push(() => upgrader.stop())
     const engine = new Engine({
       passes: {
         layout,
@@ -195,7 +211,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         clock: () => watch.hostClock(),
         guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
       },
-      beside: [networkCare, watch],
+      beside: [networkCare, watch, upgrader],
     })
     onAddress = (vmId) => engine.lookAgain(vmId)
     undo.push(() => engine.stop())
@@ -215,6 +231,8 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       hostNetworks: hostNetworks.map(({ name }) => name),
       bootId: processes.bootId(),
       stateDir,
+      features: FEATURES,
+      program: started.program.kind,
     }
     const { socketPath, socketMode, socketGid } = options
     const place = { socketPath, socketMode, ...(socketGid === undefined ? {} : { socketGid }) }
@@ -239,6 +257,11 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         },
       },
       network: networkCare,
+      upgrades: {
+        offered: (offer) => upgrader.offered(offer),
+        outcome: () => upgrader.outcome(),
+        staging: new Staging(layout.staged),
+      },
       log,
     })
     undo.push(() => server.close())

@@ -11,6 +11,7 @@ import { addHostCommands, type LookFlags, lookedText, SOCKET, STATE_DIR } from '
 import { addInstallCommands, answer } from './install/commands.ts'
 import { findAgent } from './install/find-agent.ts'
 import { agentPlaces, currentLogin, socketAccess } from './install/places.ts'
+import { runningProgram } from './install/self.ts'
 import { requireBridges } from './network/host-bridges.ts'
 import { armFailpoints } from './os/arm-failpoints.ts'
 import { logOutput } from './os/log-output.ts'
@@ -18,6 +19,7 @@ import { keepHeapSmall } from './os/small-heap.ts'
 import { agentLayout } from './records/layout.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
+import { addUpgradeCommands, resumeUpgradeOf } from './upgrade/commands.ts'
 
 const EXIT_FAILED = 1
 const EXIT_NOT_RUNNING = 3
@@ -72,6 +74,7 @@ program
 
 addInstallCommands(program)
 addHostCommands(program)
+addUpgradeCommands(program)
 
 async function serve(flags: ServeFlags): Promise<void> {
   keepHeapSmall()
@@ -79,6 +82,8 @@ async function serve(flags: ServeFlags): Promise<void> {
   process.umask(0o077)
   const stateDir = resolve(flags.stateDir)
   const log = lineLog(logOutput(stderr.fd, agentLayout(stateDir).log))
+  const started = { program: runningProgram(), args: process.argv.slice(2) }
+  await resumeUpgradeOf({ stateDir, socketPath: resolve(flags.socket), log, ...started })
   requireBridges(flags.hostNetwork)
   const agent = await startAgent({
     stateDir,
@@ -90,6 +95,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     ...(flags.vfkit === '' ? {} : { vfkit: flags.vfkit }),
     hostNetworks: flags.hostNetwork,
     caps: capsOf(flags),
+    started,
     log,
   })
   const end = () => void agent.close().then(() => process.exit(0), fail)

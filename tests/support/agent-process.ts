@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { create, toBinary } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { GuestClock } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
 import {
+  type AgentUpgradeSchema,
   DesiredStateSchema,
   type Exposure,
   type Report,
@@ -125,8 +126,13 @@ export class Session implements Disposable {
     return this.#attached.hello
   }
 
-  want(epoch: bigint, vms: VmSpec[], exposures: Exposure[] = []): void {
-    const state = create(DesiredStateSchema, { vms, exposures })
+  want(
+    epoch: bigint,
+    vms: VmSpec[],
+    exposures: Exposure[] = [],
+    agentUpgrade?: MessageInitShape<typeof AgentUpgradeSchema>,
+  ): void {
+    const state = create(DesiredStateSchema, { vms, exposures, ...(agentUpgrade ? { agentUpgrade } : {}) })
     const contentSha256 = createHash('sha256').update(toBinary(DesiredStateSchema, state)).digest()
     const value = create(SnapshotSchema, { epoch, contentSha256, state })
     this.#attached.sync.requests.push(create(SyncRequestSchema, { message: { case: 'snapshot', value } }))
@@ -139,6 +145,19 @@ export class Session implements Disposable {
   async setClock(vmId: string): Promise<GuestClock | undefined> {
     const { sessionId } = this.#attached
     return (await this.#link.client.setGuestClock({ sessionId, vmId })).clock
+  }
+
+  /** Puts a newer agent on the host; answers its path there. */
+  async putAgent(sent: Uint8Array, file: { sha256: string; unpackedBytes: number; gzip: boolean }): Promise<string> {
+    const { sessionId } = this.#attached
+    const { sha256, gzip } = file
+    const sizes = { sizeBytes: BigInt(sent.length), unpackedBytes: BigInt(file.unpackedBytes) }
+    const frames = async function* () {
+      yield { message: { case: 'start' as const, value: { sessionId, sha256, gzip, ...sizes } } }
+      for (let at = 0; at < sent.length; at += LIMITS.imageChunkBytes)
+        yield { message: { case: 'chunk' as const, value: sent.subarray(at, at + LIMITS.imageChunkBytes) } }
+    }
+    return (await this.#link.client.putAgent(frames())).stagedPath
   }
 
   async push(image: Uint8Array, sha256: string): Promise<bigint> {

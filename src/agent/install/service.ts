@@ -13,6 +13,8 @@ export interface Service {
   /** Starts the current executable, ending an older agent; undefined = nothing supervises, it is started detached. */
   restart?(): Promise<void>
   stop?(): Promise<void>
+  /** Ends the agent itself at once, whatever it does; undefined = nothing supervises. */
+  kill?(): Promise<void>
   /** Takes it out; names what was removed. */
   disable(): Promise<string[]>
 }
@@ -46,6 +48,7 @@ function systemd(host: HostAccess, unit: string, scope: string[]): Service & { r
     },
     restart: async () => void (await ctl('systemd.restart', 'restart', UNIT)),
     stop: async () => void (await ctl('systemd.stop', 'stop', UNIT)),
+    kill: async () => void (await ctl('systemd.kill', 'kill', '--kill-who=main', '--signal=SIGKILL', UNIT)),
     async disable() {
       if (!(await readIfPresent(unit))) return []
       await ctl('systemd.disable', 'disable', '--now', UNIT).catch(() => {})

@@ -3,7 +3,7 @@ import { Fault } from '../../ipc/faults.ts'
 import type { GetStatusResponse } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import { detach } from '../os/exec.ts'
 import { ensureDir, readTail, sizeIfPresent } from '../os/files.ts'
-import { linuxProcesses } from '../os/process.ts'
+import { linuxProcesses, type ProcessIdentity } from '../os/process.ts'
 import { requireUsable } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
 import { type AgentStatus, askStatus } from '../status/agent-status.ts'
@@ -19,6 +19,7 @@ export interface StartCommand {
 /** A cold executable on a slow disk is in it. */
 const ANSWER_DEADLINE_MS = 30_000
 const STOP_DEADLINE_MS = 20_000
+const KILL_DEADLINE_MS = 5_000
 const LOOK_EVERY_MS = 150
 
 /**
@@ -65,19 +66,24 @@ export async function waitForAgent(
 export async function stopAgent(socket: string): Promise<boolean> {
   const answer = await askStatus(socket)
   if (!answer.running) return false
-  const processes = linuxProcesses()
-  const identity = processes.identify(answer.status.pid)
+  const identity = linuxProcesses().identify(answer.status.pid)
   if (!identity) return false
-  const deadline = performance.now() + STOP_DEADLINE_MS
+  await endAgent(identity, STOP_DEADLINE_MS)
+  return true
+}
+
+/** Asks this very process to end, and after `graceMs` ends it; resolves once it is gone. Raises agent/install-failed when it stays. */
+export async function endAgent(identity: ProcessIdentity, graceMs: number): Promise<void> {
+  const processes = linuxProcesses()
+  let deadline = performance.now() + graceMs
   for (let signal: NodeJS.Signals = 'SIGTERM'; processes.alive(identity); await systemClock.sleep(LOOK_EVERY_MS)) {
     if (signal === 'SIGTERM') processes.signal('agent.terminate', identity, signal)
-    if (performance.now() > deadline) {
-      if (signal === 'SIGKILL') throw failed(`the agent with pid ${identity.pid} does not end`)
-      processes.signal('agent.kill', identity, 'SIGKILL')
-      signal = 'SIGKILL'
-    }
+    if (performance.now() <= deadline) continue
+    if (signal === 'SIGKILL') throw failed(`the agent with pid ${identity.pid} does not end`)
+    processes.signal('agent.kill', identity, 'SIGKILL')
+    signal = 'SIGKILL'
+    deadline = performance.now() + KILL_DEADLINE_MS
   }
-  return true
 }
 
 const failed = (message: string) => new Fault('agent/install-failed', 'transient', { message })

@@ -43,6 +43,13 @@ export interface AgentLayout {
   reserve: string
   /** Emptied at start-up. */
   trash: string
+  /** How the last upgrade goes, its newer agents not yet taken, its lock, and what the one that watches over it says. */
+  upgrade: string
+  staged: string
+  upgradeLock: string
+  upgradeLog: string
+  /** How this host joined a fleet by a blob. */
+  joined: string
   /** Raises `input/invalid` for anything but a VM id, so that no id from outside becomes a path. */
   vmDir(id: string): VmLayout
 }
@@ -61,6 +68,11 @@ export function agentLayout(stateDir: string): AgentLayout {
     images: join(stateDir, 'images'),
     reserve: join(stateDir, 'reserve'),
     trash: join(stateDir, 'trash'),
+    upgrade: join(stateDir, 'upgrade.json'),
+    staged: join(stateDir, 'staged'),
+    upgradeLock: join(stateDir, 'upgrade.lock'),
+    upgradeLog: join(stateDir, 'upgrade.log'),
+    joined: join(stateDir, 'joined.json'),
     vmDir: (id) => vmLayout(vms, id),
   }
 }

@@ -18,8 +18,9 @@ import { CALL_STREAM, requestHandler } from './request-handler.ts'
 import { watchSession } from './session-ping.ts'
 import { AgentSessions } from './sessions.ts'
 import { agentStatus } from './status-handler.ts'
-import type { AgentFacts, AgentSelf, ImageReceiver, SessionIdentity, SyncEngine } from './sync-engine.ts'
+import type { AgentFacts, AgentSelf, ImageReceiver, SessionIdentity, SyncEngine, UpgradeTaker } from './sync-engine.ts'
 import { runSyncSession } from './sync-session.ts'
+import { type AgentReceiver, UpgradeHandler } from './upgrade-handler.ts'
 
 const MAX_CONNECTIONS = 64
 const MAX_STREAMS = 256
@@ -44,6 +45,8 @@ export interface RpcServerOptions {
   clocks: ClockSetter
   guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
   network: NetworkDoctor
+  /** Absent = this agent is upgraded by other means. */
+  upgrades?: UpgradeTaker & { staging: AgentReceiver }
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number
@@ -89,6 +92,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
 function routes(router: ConnectRouter, options: RpcServerOptions, sessions: AgentSessions): void {
   const images = new ImageHandler(options.images, sessions)
   const network = new NetworkHandler(options.network, sessions)
+  const upgrades = options.upgrades && new UpgradeHandler(options.upgrades.staging, sessions)
   const clocks = new ClockHandler(options.clocks, sessions)
   const ms = options.writeDeadlineMs ?? TIMES.snapshotWriteMs
   const forwards = new Places(MAX_FORWARDS)
@@ -131,6 +135,7 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
         throw toConnectError(error)
       }
     },
+    ...(upgrades ? { putAgent: (requests, context) => upgrades.put(requests, context.signal).catch(rethrow) } : {}),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
 }

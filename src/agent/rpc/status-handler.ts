@@ -24,6 +24,8 @@ export async function agentStatus(
     vms: vms.length + quarantined.length,
     vmsRunning: vms.filter((vm) => vm.power === 'running').length,
     attached: sessions.current !== undefined,
+    program: self.program ?? '',
+    controllerName: identity.controllerName,
     guestCidr,
     hostUplinkAddr,
     vmMetrics: Object.fromEntries(

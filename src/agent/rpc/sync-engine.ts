@@ -1,5 +1,7 @@
+import type { AgentFeature } from '../../ipc/agent-features.ts'
 import type { Capacity, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
-import type { Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { AgentUpgrade, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { UpgradeOutcome } from '../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
 import type { Capabilities } from '../backends/backend.ts'
 import type { Collection } from '../images/image-collector.ts'
 
@@ -65,4 +67,15 @@ export interface AgentSelf {
   hostNetworks: string[]
   bootId: string
   stateDir: string
+  /** Absent = none. */
+  features?: readonly AgentFeature[]
+  /** What kind of program runs; absent = not said. */
+  program?: 'executable' | 'bundle' | 'source'
+}
+
+/** What becomes of offers to take another agent in this one's place. */
+export interface UpgradeTaker {
+  offered(offer: AgentUpgrade | undefined): void
+  /** Undefined = none was ever offered. */
+  outcome(): UpgradeOutcome | undefined
 }

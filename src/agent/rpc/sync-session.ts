@@ -12,7 +12,7 @@ import type { EndReason } from './attach-judge.ts'
 import { FACTS_MS, nextWithin, within } from './deadlines.ts'
 import { fitReport } from './report-fit.ts'
 import { AgentSession, type AgentSessions } from './sessions.ts'
-import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine } from './sync-engine.ts'
+import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine, UpgradeTaker } from './sync-engine.ts'
 
 /** Changes closer together than this share one report. */
 const COALESCE_MS = 50
@@ -25,6 +25,8 @@ export interface SyncSessionParts {
   self: AgentSelf
   /** Hears of each attach what the control plane suggests; durable before it resolves. Never rejects. */
   guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
+  /** Absent = this agent takes no offers. */
+  upgrades?: UpgradeTaker
   log: Log
 }
 
@@ -93,6 +95,7 @@ async function hello({ identity, engine, facts, self }: SyncSessionParts, attach
     stateDir: self.stateDir,
     ...(found ? { facts: found } : {}),
     ...(capacity ? { capacity } : {}),
+    features: [...(self.features ?? [])],
     ...(self.capabilities ? { capabilities: self.capabilities } : {}),
   }
 }
@@ -160,6 +163,7 @@ class SyncSession {
       const accepting = sessions.whileCurrent(this.#session, () => engine.accept(snapshot))
       const outcome = await within(TIMES.snapshotWriteMs, accepting)
       if (outcome) this.#fenced = outcome === 'fenced'
+      if (outcome === 'accepted') this.#parts.upgrades?.offered(snapshot.state.agentUpgrade)
     } catch (error) {
       this.#parts.log.error('session.snapshot-failed', { error: String(error) })
       this.#session.end({ code: 'transient', detail: `the snapshot could not be kept: ${asFault(error).message}` })
@@ -171,7 +175,9 @@ class SyncSession {
     const report = this.#parts.engine.report()
     const facts = this.#untold
     this.#untold = undefined
-    return fitReport({ ...report, fenced: this.#fenced, ...(facts ? { facts } : {}) })
+    const upgrade = this.#parts.upgrades?.outcome()
+    const more = { ...(facts ? { facts } : {}), ...(upgrade ? { upgrade } : {}) }
+    return fitReport({ ...report, fenced: this.#fenced, ...more })
   }
 
   /** Until something changed, at least COALESCE_MS and at most one report period after the last report. */

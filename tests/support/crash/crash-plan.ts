@@ -42,6 +42,10 @@ const PLAN: readonly [Where, readonly Failpoint[]][] = [
   [steps.longConsole, ['console.head', 'console.punch']],
   [steps.stopGently, ['qmp.power-button']],
   [steps.stopByForce, ['qmp.quit']],
+  [steps.growRunning, ['qmp.resize']],
+  [steps.growStopped, ['disk.grow']],
+  [steps.cloneStopped, ['disk.share', 'disk.copy', 'disk.clone-grow', 'disk.clone-publish']],
+  [steps.noRoomForClone, ['disk.clone-discard']],
   [steps.damagedDesired, ['desired.aside']],
   [steps.purge, ['vmm.kill', 'trash.dir', 'vm.remove']],
   [steps.createKernel, ['kernel.dir', 'kernel.extract', 'kernel.cmdline', 'kernel.clear', 'kernel.publish']],
@@ -62,6 +66,7 @@ export const shortPlan = (): Reached[] =>
 /** Names that no agent with QEMU on this machine reaches, and why. */
 const NOT_HERE: readonly [RegExp, string][] = [
   [/^(ch|ch-disk|serial)\./, 'only under cloud-hypervisor'],
+  [/^disk\.(clone-)?grow-raw$/, 'only for hypervisors that take raw disks'],
   [/^qmp\.human$/, 'only for published ports of guests in user mode'],
   [/^(network|tap)\./, 'only where guests are on a bridge, see the tests of guest networks'],
   [/^(vfkit|vfkit-disk)\./, 'only on macOS'],
@@ -74,6 +79,7 @@ const NOT_HERE: readonly [RegExp, string][] = [
   [/^(start\.dir|agent\.(spawn|terminate|kill)|agent-log\.keep)$/, 'of the command that starts an agent'],
   [/^socket(-dir)?\.owner$/, 'only for a root agent on a host with the group eitri'],
   [/^guest\./, 'only with a guest agent in the guest'],
+  [/^upgrade\./, 'of taking another agent in its place, cut off at each step in agent-upgrade-crash.test.ts'],
   [/^host-clock\./, 'only looks, and only at a daemon this host may not have'],
   [/^reserve\.(open|cut)$/, 'only on a full disk'],
 ]

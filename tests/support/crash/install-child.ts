@@ -40,5 +40,6 @@ else {
   await way.enable({ executable: '/x', stateDir: join(dir, 'state'), socket: join(dir, 'agent.sock') })
   await way.restart?.()
   await way.stop?.()
+  await way.kill?.()
   await way.disable()
 }

@@ -1,0 +1,174 @@
+import type { Clock } from '../../ipc/base/clock.ts'
+import type { Log } from '../../ipc/base/log.ts'
+import { asFault } from '../../ipc/faults.ts'
+import type { AgentUpgrade } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { UpgradeOutcome } from '../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
+import { commandOf } from '../install/self.ts'
+import { detach, type Run } from '../os/exec.ts'
+import { holderOf } from '../os/lock.ts'
+import type { Processes } from '../os/process.ts'
+import type { StateFiles } from '../records/disk-reserve.ts'
+import type { AgentLayout } from '../records/layout.ts'
+import { unstage } from './staging.ts'
+import { installedWay, prepareOffer, Refused, type RunningAgentProgram } from './take-offer.ts'
+import { outcomeOf, readUpgrade, saveUpgrade, type UpgradeNote } from './upgrade-note.ts'
+
+/** The note is somebody else's to write while an upgrade is in doubt: how often it is looked at, ms. */
+const LOOK_EVERY_MS = 500
+
+export interface UpgraderOptions {
+  layout: AgentLayout
+  socketPath: string
+  self: RunningAgentProgram
+  files: Pick<StateFiles, 'writeDurable'>
+  run: Run
+  processes: Processes
+  clock: Clock
+  log: Log
+}
+
+/** Takes what a control plane offers in this agent's place: looks at it, and leaves the rest to one that watches over both. */
+export class Upgrader {
+  readonly #options: UpgraderOptions
+  readonly #listeners = new Set<() => void>()
+  readonly #stopping = new AbortController()
+  #note: UpgradeNote | undefined
+  #taking: { offer: AgentUpgrade; withdraw: AbortController; done: Promise<void> } | undefined
+
+  private constructor(options: UpgraderOptions, note: UpgradeNote | undefined) {
+    this.#options = options
+    this.#note = note
+  }
+
+  /** Takes up what an earlier agent left in doubt. */
+  static async open(options: UpgraderOptions): Promise<Upgrader> {
+    const note = await readUpgrade(options.layout.upgrade)
+    const upgrader = new Upgrader(options, note)
+    if (note?.state === 'verifying') await upgrader.#say(note.offer, 'refused', 'the agent ended while it looked at it')
+    if (note?.state === 'restarting') void upgrader.#follow()
+    return upgrader
+  }
+
+  /** Undefined = none was ever offered. */
+  outcome(): UpgradeOutcome | undefined {
+    return this.#note && outcomeOf(this.#note)
+  }
+
+  /** Calls `fn` when the outcome changed; returns its stop function. */
+  onChange(fn: () => void): () => void {
+    this.#listeners.add(fn)
+    return () => this.#listeners.delete(fn)
+  }
+
+  /** What the newest accepted snapshot offers; undefined = nothing, which withdraws one still being looked at. Each offer is taken once. */
+  offered(offer: AgentUpgrade | undefined): void {
+    const taking = this.#taking
+    if (taking && !(offer && isSame(taking.offer, offer))) taking.withdraw.abort(new Refused('it was withdrawn'))
+    if (!offer || taking || this.#stopping.signal.aborted || this.#note?.state === 'restarting') return
+    const { version, sha256, stagedPath } = offer
+    const last = this.#note?.offer
+    if (last && last.sha256 === sha256 && last.staged_path === stagedPath) return
+    this.#options.log.info('upgrade.offered', { version, sha256 })
+    const withdraw = new AbortController()
+    const done = this.#take(offer, AbortSignal.any([withdraw.signal, this.#stopping.signal])).finally(() => {
+      this.#taking = undefined
+    })
+    this.#taking = { offer, withdraw, done }
+  }
+
+  /** Ends what is still being looked at; one that is in doubt goes on without this process. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Refused('the agent ended while it looked at it'))
+    await this.#taking?.done
+  }
+
+  async #take({ version, sha256, stagedPath, ...rest }: AgentUpgrade, signal: AbortSignal): Promise<void> {
+    const offer = { version, sha256, staged_path: stagedPath }
+    const { layout, socketPath, self, run, log } = this.#options
+    try {
+      await this.#say(offer, 'verifying', '')
+      const way = await installedWay({ layout, self })
+      const to = await prepareOffer(
+        { layout, socketPath, self, run },
+        { ...rest, version, sha256, stagedPath },
+        way,
+        signal,
+      )
+      signal.throwIfAborted()
+      await this.#say(offer, 'restarting', '', { ...way, to })
+      await this.#watch(commandOf(self.program), [])
+      void this.#follow()
+    } catch (error) {
+      const detail = error instanceof Refused ? error.message : asFault(error).message
+      log.warn('upgrade.refused', { version, detail })
+      await unstage(layout.staged, stagedPath)
+      await this.#say(offer, 'refused', detail).catch((failed: unknown) =>
+        log.error('upgrade.not-noted', { error: asFault(failed).message }),
+      )
+    }
+  }
+
+  /** Of this program: the old one outlives the new one's faults. */
+  async #watch([program, ...args]: string[], more: string[]): Promise<void> {
+    const { layout, socketPath } = this.#options
+    const command = [...args, 'upgrade-watch', '--state-dir', layout.stateDir, '--socket', socketPath, ...more]
+    await detach('upgrade.watch', program!, command, { cwd: '/', logFile: layout.upgradeLog })
+  }
+
+  /** Until whoever watches has said how it ended. */
+  async #follow(): Promise<void> {
+    const { clock, layout, log } = this.#options
+    const { signal } = this.#stopping
+    try {
+      while (this.#note?.state === 'restarting') {
+        await clock.sleep(LOOK_EVERY_MS, signal)
+        const note = await readUpgrade(layout.upgrade)
+        if (!note || note.state === 'restarting') continue
+        this.#note = note
+        this.#tell()
+      }
+    } catch (error) {
+      if (!signal.aborted) log.error('upgrade.follow', { error: asFault(error).message })
+    }
+  }
+
+  async #say(
+    offer: UpgradeNote['offer'],
+    state: UpgradeNote['state'],
+    detail: string,
+    way?: UpgradeNote['way'],
+  ): Promise<void> {
+    const { layout, files, clock } = this.#options
+    const note = { offer, state, detail, at: new Date(clock.now()).toISOString(), ...(way ? { way } : {}) }
+    this.#note = note
+    await saveUpgrade(layout.upgrade, note, files.writeDurable)
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const fn of this.#listeners) fn()
+  }
+}
+
+const isSame = (a: AgentUpgrade, b: AgentUpgrade): boolean => a.sha256 === b.sha256 && a.stagedPath === b.stagedPath
+
+/**
+ * An upgrade that nobody watches over any more, as after a reboot: said or watched again before this agent does anything
+ * else, so that one which dies at once is still taken back.
+ */
+export async function resumeUpgrade(options: Omit<UpgraderOptions, 'files' | 'run'>): Promise<void> {
+  const { layout, processes, self, socketPath, clock } = options
+  const note = await readUpgrade(layout.upgrade)
+  if (note?.state !== 'restarting' || !note.way) return
+  const watcher = await holderOf(layout.upgradeLock)
+  if (watcher && processes.alive(watcher)) return
+  const { from, to } = note.way
+  const isTo = self.version === to.version && self.digest === to.digest
+  if (isTo) {
+    const args = ['upgrade-watch', '--resumed', '--state-dir', layout.stateDir, '--socket', socketPath]
+    await detach('upgrade.watch-again', from.target, args, { cwd: '/', logFile: layout.upgradeLog })
+    return
+  }
+  const detail = 'it was cut short: the host or what watched over it ended in between'
+  await saveUpgrade(layout.upgrade, { ...note, state: 'rolled_back', detail, at: new Date(clock.now()).toISOString() })
+}
