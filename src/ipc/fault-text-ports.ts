@@ -30,4 +30,16 @@ export const PORT_TEXT = {
       'Nothing was sent.',
       'Check that a program listens there inside the guest.',
     ),
+  'port/too-many': (p: P) =>
+    t(
+      `${or(p['limit'], 'As many connections as may be')} connections to ${or(p['to'], vm(p))} are open already.`,
+      'This one was not made.',
+      'End one of them, or try again later.',
+    ),
+  'port/broken': (p: P) =>
+    t(
+      `The connection to port ${or(p['port'], 'of that number')} of ${vm(p)} broke${why(p)}.`,
+      'What was under way in it was cut off.',
+      'Connect again.',
+    ),
 }

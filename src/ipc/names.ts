@@ -1,3 +1,5 @@
+import { DEFAULT_TENANT } from './request-headers.ts'
+
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** RFC 1123 label, lower case, 1 to 63 characters: names of hosts, VMs and images. */
@@ -14,3 +16,19 @@ export const isFingerprint = (text: string): boolean => /^SHA256:[A-Za-z0-9+/]{4
 
 /** The name a guest is reached and certified by: `<tenant>.<name>`. */
 export const connectName = (tenant: string, name: string): string => `${tenant}.${name}`
+
+const SSH_SUFFIX = '.eitri'
+
+/** What people type after `ssh`: `web.eitri` for a VM of the default tenant, else `web.lab.eitri`. */
+export const sshHostName = (tenant: string, name: string): string =>
+  tenant === DEFAULT_TENANT ? `${name}${SSH_SUFFIX}` : `${name}.${tenant}${SSH_SUFFIX}`
+
+/** The VM and tenant that sshHostName made a name of; undefined = it is no such name. */
+export function vmOfSshHost(host: string): { tenant: string; vm: string } | undefined {
+  if (!host.endsWith(SSH_SUFFIX)) return undefined
+  const [vm = '', tenant = DEFAULT_TENANT, ...more] = host.slice(0, -SSH_SUFFIX.length).split('.')
+  return isName(vm) && isName(tenant) && more.length === 0 ? { tenant, vm } : undefined
+}
+
+/** A login name, or one that systems join to a domain with @ or a backslash. */
+export const isLogin = (text: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/.test(text)

@@ -23,6 +23,10 @@ export const LIMITS = {
   consoleAckBytes: 64 * KiB,
   /** Largest data message of Forward, bytes. */
   forwardChunkBytes: 64 * KiB,
+  /** Most that waits for a slow reader on either end of a tunnel, bytes, beside what the streams themselves hold. */
+  tunnelBufferBytes: 256 * KiB,
+  /** List of revoked SSH certificates as guests get it, bytes. */
+  sshKrlBytes: 256 * KiB,
   /** Serial log kept per VM, bytes; its head is punched past this. */
   consoleLogBytes: 256 * MiB,
   /** user-data, bytes. */

@@ -28,6 +28,10 @@ export class FakeTerminal implements CliIo {
     })
   }
 
+  endOutput(): void {
+    this.stdout.end()
+  }
+
   onInterrupt(fn: () => void): () => void {
     this.#interrupts.add(fn)
     return () => this.#interrupts.delete(fn)

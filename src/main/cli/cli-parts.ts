@@ -1,6 +1,9 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { controlPaths } from '../control/node-ports.ts'
 import type { CliParts } from './context.ts'
 import { processIo } from './io.ts'
+import { runSsh, selfCommand, sshVersion } from './run-ssh.ts'
 
 /** The command line's real surroundings. */
 export function cliParts(): CliParts {
@@ -8,6 +11,11 @@ export function cliParts(): CliParts {
     io: processIo(),
     now: () => Date.now(),
     apiSocket: (dataDir) => controlPaths({ dataDir }).apiSocket,
+    loginAgents: (dataDir) => controlPaths({ dataDir }).loginAgents,
+    sshDir: join(process.env['HOME'] || homedir(), '.ssh'),
+    self: selfCommand(),
+    runSsh,
+    sshVersion,
     // Most commands are clients: they start without the control plane's code.
     embed: async (dataDir) => (await import('../serving/serve.ts')).embedControl(dataDir),
     serve: async (...given) => (await import('../serving/serve.ts')).serveControl(...given),

@@ -2,9 +2,12 @@ import { Command, CommanderError, Option } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
+import { caCommands } from './ca-commands.ts'
+import { certCommands } from './cert-commands.ts'
 import { clockCommands } from './clock-commands.ts'
 import { cloudInitCommand } from './cloud-init-command.ts'
 import { completionCommand } from './completion-command.ts'
+import { connectCommand } from './connect-command.ts'
 import { consoleCommand } from './console-command.ts'
 import { type CliParts, CommandContext, type GlobalOptions, type Runner } from './context.ts'
 import { hostCommands } from './host-commands.ts'
@@ -15,6 +18,8 @@ import { duration, tenantName } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
 import { portCommands } from './port-commands.ts'
 import { serveCommand } from './serve-command.ts'
+import { sshCommand } from './ssh-command.ts'
+import { sshConfigCommand } from './ssh-config-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { vmCommands } from './vm-commands.ts'
@@ -33,6 +38,7 @@ export async function runCli(argv: string[], parts: CliParts): Promise<number> {
       const release = parts.io.onInterrupt(() => context.cancel())
       try {
         await action(context, ...(args.slice(0, -1) as never))
+        code = context.exitCode ?? code
       } catch (error) {
         const lost = lostOutput(error)
         if (lost !== undefined) {
@@ -86,10 +92,15 @@ function program(run: Runner, { io }: CliParts): Command {
   vmCommands(root, run)
   cloudInitCommand(root, run)
   consoleCommand(root, run)
+  sshCommand(root, run)
+  sshConfigCommand(root, run)
+  connectCommand(root, run)
   imageCommands(root, run)
   clockCommands(root, run)
   portCommands(root, run)
   networkCommands(root, run)
+  caCommands(root, run)
+  certCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
   tenantCommands(root, run)

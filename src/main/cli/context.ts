@@ -12,6 +12,16 @@ export interface CliParts {
   now: () => number
   /** API socket of the control plane on a data folder; undefined = the person's own. */
   apiSocket(dataDir: string | undefined): string
+  /** Where the control plane on a data folder has the sockets of logins to guests. */
+  loginAgents(dataDir: string | undefined): string
+  /** The person's ~/.ssh. */
+  sshDir: string
+  /** This program, for others to run: a command and its first arguments. */
+  self: readonly string[]
+  /** Runs the person's own ssh on this terminal; its exit code. Raises app/part-missing. */
+  runSsh(args: readonly string[], signal: AbortSignal): Promise<number>
+  /** What `ssh -V` says; empty = there is none. */
+  sshVersion(): Promise<string>
   /** Starts a control plane in this process; with one running already, uses that. */
   embed(dataDir: string | undefined): Promise<{ stop(): Promise<void> }>
   /** Runs a control plane until the signal aborts; attaches to one that runs, where that is enough. */
@@ -24,6 +34,8 @@ export interface ServeOptions {
   port?: number
   open: boolean
   readyJson: boolean
+  /** A passphrase is to be asked that seals CA keys from now on. */
+  caPassphrase?: boolean
 }
 
 export interface GlobalOptions {
@@ -39,6 +51,8 @@ export class CommandContext {
   readonly io: CliIo
   readonly parts: CliParts
   readonly options: GlobalOptions
+  /** Undefined = as it ended. */
+  exitCode: number | undefined
   readonly #abort = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #embedded: { stop(): Promise<void> } | undefined
@@ -63,6 +77,11 @@ export class CommandContext {
 
   get askAs(): AskAs {
     return { client: 'cli', tenant: this.options.tenant }
+  }
+
+  /** Of another program that did what was asked: its exit code is the command's. */
+  exitWith(code: number): void {
+    this.exitCode = code
   }
 
   cancel(): void {

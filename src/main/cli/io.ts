@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 
 /** What a command sees of its terminal and process, so that a test can be both. */
@@ -6,6 +7,8 @@ export interface CliIo {
   readonly stdout: Writable & { isTTY?: boolean }
   readonly stderr: Writable & { isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Whoever reads stdout sees its end; nothing can be written to it any more. */
+  endOutput(): void
   /** Calls back at the first interrupt instead of dying of it; the next one ends the process. Returns its stop function. */
   onInterrupt(fn: () => void): () => void
 }
@@ -26,6 +29,8 @@ export function processIo(): CliIo {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
+    // process.stdout cannot be ended: its end would be seen at the end of the process.
+    endOutput: () => closeSync(1),
     onInterrupt: (fn) => onInterrupt(process, () => performance.now(), fn),
   }
 }

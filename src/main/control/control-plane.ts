@@ -11,8 +11,10 @@ import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
+import { StoreService } from '../../ipc/gen/eitri/fleet/v1/store_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { TenantService } from '../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
+import { TrustService } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { auditApi } from './api/audit-api.ts'
 import { clockApi } from './api/clock-api.ts'
@@ -26,8 +28,10 @@ import { browserShell, withLaunch } from './api/loopback.ts'
 import { networksApi } from './api/networks-api.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
+import { storeApi, storeState } from './api/store-api.ts'
 import { tasksApi } from './api/tasks-api.ts'
 import { tenantsApi } from './api/tenants-api.ts'
+import { trustApi } from './api/trust-api.ts'
 import { ownedVm, vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
@@ -36,6 +40,7 @@ import { createFleetHosts } from './fleet-hosts.ts'
 import { imageBuilders } from './images/builders.ts'
 import { ImageFiles } from './images/image-files.ts'
 import type { Ports } from './ports.ts'
+import { needsOf } from './rebuild/restore-needs.ts'
 import { watchSleep } from './sleep-watch.ts'
 import { actingItself } from './store/actor.ts'
 import { auditRetention } from './store/audit-retention.ts'
@@ -43,6 +48,7 @@ import { openStores, type Stores } from './store/stores.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
+import { fleetTrust } from './trust/fleet-trust.ts'
 import { fleetTunnels } from './tunnels/fleet-tunnels.ts'
 import { findUnowned, notOfThisFleet } from './vms/unowned-vms.ts'
 import { findVm } from './vms/vm-directory.ts'
@@ -69,7 +75,8 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const registry = new Registry()
   const hub = new Hub()
   const tasks = new TaskRunner(stores.tasks, clock, log)
-  const hosts = createFleetHosts({ ports, stores, registry, hub })
+  const trust = fleetTrust(ports, stores, registry)
+  const hosts = createFleetHosts({ ports, stores, registry, hub, trust })
   const retention = auditRetention({ ...stores, clock, log })
   const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, clock })
   const feed = new FleetFeeds(view, clock)
@@ -80,6 +87,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     feed.rowsChanged(changes)
   })
   registry.onChange((hostId) => feed.hostChanged(hostId))
+  stores.db.onReplaced(() => feed.restart())
   hosts.pushes.onChange((hostId) => feed.pushChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
@@ -105,6 +113,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     buildTiny: builders.tiny.possible,
     buildDebian: builders.debian.possible,
     sshConfigHosts: hosts.sshConfigHosts,
+    store: () => storeState({ stores, registry }),
   }
   const routes = (router: ConnectRouter) => {
     router.service(FleetService, fleetApi(feed, info, stopping.signal))
@@ -114,12 +123,18 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(NetworkService, networksApi({ ...stores, registry, view }))
     router.service(PortService, portsApi({ ...stores, view }))
     router.service(CloudInitService, cloudInitApi())
+    router.service(
+      StoreService,
+      storeApi({ stores, registry, file: paths.database, needs: () => needsOf(stores, paths), clock, log }),
+    )
     router.service(TaskService, tasksApi(tasks))
     router.service(
       ClockService,
       clockApi({ ...stores, registry, clock, getVm: (tenant, ref) => ownedVm({ ...stores, view }, tenant, ref) }),
     )
-    router.service(TenantService, tenantsApi({ ...stores, onTenantCreated: async () => {} }))
+    const getVm = (tenant: string, ref: string) => ownedVm({ ...stores, view }, tenant, ref)
+    router.service(TrustService, trustApi({ ...stores, registry, trust, clock, getVm }))
+    router.service(TenantService, tenantsApi({ ...stores, onTenantCreated: (tenant) => trust.ensureTenant(tenant) }))
     router.service(AuditService, auditApi({ ...stores, retention }))
   }
   const tunnels = fleetTunnels({
@@ -127,14 +142,13 @@ export function createControlPlane(ports: Ports): ControlPlane {
     view,
     registry,
     dir: paths.loginAgents,
-    issue: () => {
-      throw new Fault('app/part-missing', 'permanent', { part: 'the SSH authorities' })
-    },
+    trust,
     log,
   })
   const api = createApiHandler({
     routes,
     tenants: stores.tenants,
+    store: stores.db,
     audit: stores.audit,
     console,
     tunnel: tunnels.endpoint,
@@ -152,7 +166,9 @@ export function createControlPlane(ports: Ports): ControlPlane {
     info: { fleetId: hosts.fleetId, version, apiSocket: paths.apiSocket },
     async start() {
       tasks.recover()
-      await files.prepare(wantedFiles(stores))
+      await files.prepare(stores.db.damage ? { has: () => true } : wantedFiles(stores), clock.now())
+      await trust.start()
+      void trust.upkeep(stopping.signal)
       void watchSleep(clock, woke, stopping.signal)
       void actingItself(() => retention.run(stopping.signal))
       server = await listenOnSocket(paths.apiSocket, withLaunch(api, shell, log))

@@ -7,6 +7,8 @@ import { lineLog } from '../../ipc/base/log.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { logFile } from './log-file.ts'
 import type { ControlPaths, Ports } from './ports.ts'
+import { CaKeyFiles } from './trust/ca-keys.ts'
+import { caPassphrase } from './trust/passphrase.ts'
 
 declare const __EITRI_VERSION__: string | undefined
 
@@ -33,10 +35,12 @@ export function controlPaths({ dataDir, env = process.env }: NodePortsInput = {}
     database: join(data, 'eitri.db'),
     lock: join(data, 'lock'),
     apiSocket: socket(`${id}.sock`, 'api.sock'),
+    loginAgents: socket(`${id}-ssh`, 'ssh'),
     images: join(data, 'images'),
     localAgentState: join(data, 'agent'),
     localAgentSocket: socket(`${id}-agent.sock`, 'agent.sock'),
     logFile: join(data, 'log', 'control.log'),
+    caKeys: join(data, 'cas'),
     // Packed, these are real files beside the archive: they are sent and run, not only read.
     agentArtefacts: join(built, 'agent').replace(/\bapp\.asar(?=[/\\])/, 'app.asar.unpacked'),
     renderer: existsSync(join(built, 'renderer', 'index.html')) ? join(built, 'renderer') : undefined,
@@ -58,6 +62,10 @@ export function nodePorts(input: NodePortsInput = {}): Ports {
     controllerName: hostname(),
   }
 }
+
+/** Whether CA keys of this data folder are sealed by a passphrase, and whether the one given opens them. */
+export const caPassphraseState = (ports: Ports): Promise<'none' | 'wanted' | 'opens' | 'wrong'> =>
+  new CaKeyFiles({ dir: ports.paths.caKeys, passphrase: caPassphrase(ports) }).passphraseState()
 
 /** Version of this build; `0.1.0-dev` from source. */
 export const appVersion = (): string => (typeof __EITRI_VERSION__ === 'undefined' ? '0.1.0-dev' : __EITRI_VERSION__)

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { userInfo } from 'node:os'
 import { type ContextValues, createContextKey, type HandlerContext, type Interceptor } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
@@ -52,6 +53,24 @@ export const principals =
     setPrincipal(req.contextValues, principal)
     return actingAs(principal, () => next(req))
   }
+
+/** Who asks for an upgrade: a browser cannot set headers there, so its query says the tenant too. Raises tenant/not-found. */
+export function principalOfUpgrade(
+  tenants: KnownTenants,
+  { headers }: IncomingMessage,
+  inQuery: string | null,
+): Principal {
+  const only = (name: string) => {
+    const value = headers[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  return {
+    tenant: tenantAsked(tenants, only(TENANT_HEADER) ?? inQuery ?? undefined),
+    user: osUser(),
+    client: clientOf(only(CLIENT_HEADER) ?? null),
+    requestId: requestIdOf(only(REQUEST_ID_HEADER)),
+  }
+}
 
 /** Absent = the default one. Empty, malformed, unknown and the system's own raise tenant/not-found alike. */
 export function tenantAsked(tenants: KnownTenants, asked: string | undefined): string {

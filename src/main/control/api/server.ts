@@ -7,36 +7,49 @@ import { connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Log } from '../../../ipc/base/log.ts'
 import { toConnectError } from '../../../ipc/fault-wire.ts'
 import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
-import { REQUEST_ID_HEADER, TENANT_HEADER } from '../../../ipc/request-headers.ts'
+import { REQUEST_ID_HEADER } from '../../../ipc/request-headers.ts'
+import { TUNNEL_PATH } from '../../../ipc/tunnel-frames.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import { refuseUpgrade } from '../refuse-upgrade.ts'
+import { actingAs } from '../store/actor.ts'
 import type { AuditEvent } from '../store/audit-store.ts'
+import type { Damage } from '../store/database.ts'
 import { calledByModel } from './called-by-model.ts'
-import { type KnownTenants, principals, requestIdOf, tenantAsked } from './principal.ts'
+import { type KnownTenants, principalOfUpgrade, principals, requestIdOf } from './principal.ts'
+import { whileDamaged } from './read-only.ts'
 import { serveStatic } from './static-files.ts'
 
 /** The whole API as plain HTTP handlers: the unix socket and the loopback listener run the same. */
 export interface ApiHandler {
   handle(req: IncomingMessage, res: ServerResponse): void
-  /** /console only; anything else is refused. Whoever listens has authorised the request. */
+  /** /console and /tunnel; anything else is refused. Whoever listens has authorised the request. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+interface Upgradable {
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, tenant: string): void
 }
 
 export interface ApiParts {
   routes(router: ConnectRouter): void
   tenants: KnownTenants
+  /** While its file is damaged, calls that change something are refused. */
+  store: { readonly damage: Damage | undefined }
   audit: { add(event: AuditEvent): void }
-  console: { upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, tenant: string): void }
+  console: Upgradable
+  /** Not for browsers. */
+  tunnel: Upgradable
   /** Built renderer; undefined = no pages. */
   renderer: string | undefined
   log: Log
 }
 
 /** One handler for every listener; it authorises nobody itself. */
-export function createApiHandler({ routes, tenants, audit, console, renderer, log }: ApiParts): ApiHandler {
+export function createApiHandler(parts: ApiParts): ApiHandler {
+  const { routes, tenants, store, audit, renderer, log } = parts
   const adapter = connectNodeAdapter({
     routes,
-    interceptors: [faults(log), principals(tenants), calledByModel(audit)],
+    interceptors: [faults(log), principals(tenants), whileDamaged(store), calledByModel(audit)],
     readMaxBytes: LIMITS.fleetMessageBytes,
     // docs/openapi.json is made for this: names as in the contracts, plain fields always there.
     jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true },
@@ -52,25 +65,26 @@ export function createApiHandler({ routes, tenants, audit, console, renderer, lo
       adapter(req, res)
     },
     upgrade(req, socket, head) {
-      const tenant = consoleTenant(tenants, req)
-      if (tenant === undefined) refuseUpgrade(socket, 404)
-      else console.upgrade(req, socket, head, tenant)
+      try {
+        const { pathname, searchParams } = new URL(req.url ?? '/', 'http://eitri')
+        const endpoint = upgradable(parts, req, pathname)
+        if (!endpoint) return refuseUpgrade(socket, 404)
+        const principal = principalOfUpgrade(tenants, req, searchParams.get('tenant'))
+        actingAs(principal, () => endpoint.upgrade(req, socket, head, principal.tenant))
+      } catch {
+        // No URL, or a tenant that is not there.
+        refuseUpgrade(socket, 404)
+      }
     },
   }
 }
 
 const onlyOne = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
-/** Undefined = not the console, or a tenant that is not there. A browser cannot set headers, so `?tenant=` says it too. */
-function consoleTenant(tenants: KnownTenants, req: IncomingMessage): string | undefined {
-  const { pathname, searchParams } = new URL(req.url ?? '/', 'http://eitri')
-  if (pathname !== '/console') return undefined
-  const asked = req.headers[TENANT_HEADER] ?? searchParams.get('tenant') ?? undefined
-  try {
-    return tenantAsked(tenants, onlyOne(asked))
-  } catch {
-    return undefined
-  }
+/** A page has no business with ports of guests. */
+function upgradable({ console, tunnel }: ApiParts, req: IncomingMessage, pathname: string): Upgradable | undefined {
+  if (pathname === '/console') return console
+  return pathname === TUNNEL_PATH && req.headers.origin === undefined ? tunnel : undefined
 }
 
 /** Every error of a service leaves as a fault; those nobody foresaw are logged with their stack. */

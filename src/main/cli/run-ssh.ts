@@ -1,0 +1,33 @@
+import { execFile, spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { Fault } from '../../ipc/faults.ts'
+
+const VERSION_MS = 10_000
+
+/** This program as others run it; inside the app's Electron it is told to be Node. */
+export function selfCommand(): string[] {
+  const program = process.argv[1] === undefined ? [process.execPath] : [process.execPath, process.argv[1]]
+  return process.versions['electron'] === undefined ? program : ['/usr/bin/env', 'ELECTRON_RUN_AS_NODE=1', ...program]
+}
+
+/** ssh of the person's PATH, on this process's own terminal. */
+export async function runSsh(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const child = spawn('ssh', args, { stdio: 'inherit' })
+  const stop = () => child.kill('SIGTERM')
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code, by) => resolve(code ?? 128 + (by ? constants.signals[by] : 0)))
+    })
+  } catch (error) {
+    throw new Fault('app/part-missing', 'permanent', { part: 'ssh (the OpenSSH client)' }, { cause: error })
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+export const sshVersion = (): Promise<string> =>
+  new Promise((resolve) => {
+    execFile('ssh', ['-V'], { timeout: VERSION_MS }, (_, stdout, stderr) => resolve(`${stderr}${stdout}`))
+  })
