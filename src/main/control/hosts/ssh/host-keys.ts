@@ -1,4 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { parseCertificate } from '../../trust/openssh/certificate.ts'
+import { keyTypeOf } from './key-blob.ts'
 
 export interface HostKey {
   type: string
@@ -20,7 +22,8 @@ export interface KnownKey {
 }
 
 export type HostKeyVerdict =
-  | { kind: 'ok' }
+  /** `authority`: a certificate vouches for it, so that the next key may be another. */
+  | { kind: 'ok'; authority?: true }
   | { kind: 'unknown' }
   /** The host is known, but by keys of other types: a new key all the same. */
   | { kind: 'other-type-known'; known: KnownKey[] }
@@ -39,21 +42,12 @@ export const HOST_KEY_ALGORITHMS = [
 ] as const
 export type HostKeyAlgorithm = (typeof HOST_KEY_ALGORITHMS)[number]
 
-const TYPE_BYTES = 64
-
-/** The name inside a key blob; undefined when it is not one. */
-export function keyTypeOf(blob: Buffer): string | undefined {
-  if (blob.length < 4) return undefined
-  const length = blob.readUInt32BE(0)
-  if (length === 0 || length > TYPE_BYTES || blob.length < 4 + length) return undefined
-  return blob.toString('latin1', 4, 4 + length)
-}
-
 export const fingerprintOf = (blob: Buffer): string =>
   `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 
-/** A key a server presented; undefined when its blob is no key. */
-export function hostKeyOf(blob: Buffer): HostKey | undefined {
+/** A key a server presented, alone or in a certificate; undefined when its blob is no key. */
+export function hostKeyOf(presented: Buffer): HostKey | undefined {
+  const blob = parseCertificate(presented)?.keyBlob ?? presented
   const type = keyTypeOf(blob)
   return type === undefined ? undefined : { type, blob: Buffer.from(blob), fingerprint: fingerprintOf(blob) }
 }
@@ -80,19 +74,40 @@ export function parseKnownHosts(text: string): KnownKey[] {
 export const knownName = (host: string, port: number): string =>
   port === 22 ? host.toLowerCase() : `[${host.toLowerCase()}]:${port}`
 
-/** What the entries say about a key a host presented. Revoked wins over all, then an exact match. */
+/**
+ * What the entries say about a key a host presented. Revoked wins over all, then an exact match. As OpenSSH has it, a key
+ * on file without a port is good for every port.
+ */
 export function judgeHostKey(entries: readonly KnownKey[], host: string, port: number, blob: Buffer): HostKeyVerdict {
-  const type = keyTypeOf(blob)
+  const verdict = judgeAs(entries, knownName(host, port), blob)
+  if (verdict.kind !== 'unknown' || port === 22) return verdict
+  const anyPort = judgeAs(entries, knownName(host, 22), blob)
+  return anyPort.kind === 'ok' || anyPort.kind === 'revoked' ? anyPort : verdict
+}
+
+function judgeAs(entries: readonly KnownKey[], name: string, blob: Buffer): HostKeyVerdict {
+  const certificate = parseCertificate(blob)
+  const key = certificate?.keyBlob ?? blob
+  const type = keyTypeOf(key)
   if (type === undefined) return { kind: 'invalid', detail: 'it is no SSH key' }
-  const mine = entries.filter((entry) => matches(entry.hosts, knownName(host, port)))
-  const isKey = (entry: KnownKey) => entry.blob.equals(blob)
-  if (mine.some((entry) => entry.marker === 'revoked' && isKey(entry))) return { kind: 'revoked' }
+  const mine = entries.filter((entry) => matches(entry.hosts, name))
+  const isIn = (marker: KnownKey['marker'], wanted: Buffer) =>
+    mine.some((entry) => entry.marker === marker && entry.blob.equals(wanted))
+  if (isIn('revoked', key) || (certificate && isIn('revoked', certificate.caBlob))) return { kind: 'revoked' }
+  if (certificate?.signed && isIn('cert-authority', certificate.caBlob)) return { kind: 'ok', authority: true }
   const plain = mine.filter((entry) => entry.marker === undefined)
-  if (plain.some(isKey)) return { kind: 'ok' }
+  if (plain.some((entry) => entry.blob.equals(key))) return { kind: 'ok' }
   const same = plain.find((entry) => entry.type === type)
   if (same) return { kind: 'changed', known: same }
   return plain.length > 0 ? { kind: 'other-type-known', known: plain } : { kind: 'unknown' }
 }
+
+/** Whether an authority may vouch for this host's key. */
+export const hasAuthority = (entries: readonly KnownKey[], host: string, port: number): boolean =>
+  entries.some(
+    ({ marker, hosts }) =>
+      marker === 'cert-authority' && (matches(hosts, knownName(host, port)) || matches(hosts, knownName(host, 22))),
+  )
 
 /** Types already known for the host first, so that a host known by RSA alone does not look new. */
 export function hostKeyOrder(entries: readonly KnownKey[], host: string, port: number): HostKeyAlgorithm[] {

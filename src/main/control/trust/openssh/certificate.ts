@@ -1,6 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { KiB } from '../../../../ipc/units.ts'
-import { keyTypeOf } from '../../hosts/ssh/host-keys.ts'
+import { keyTypeOf } from '../../hosts/ssh/key-blob.ts'
 import { blobOf, KEY_FIELDS } from './public-key.ts'
 import { sshSign, sshVerify } from './signature.ts'
 import { MalformedWire, str, u32, u64, WireReader } from './wire.ts'
@@ -30,8 +30,8 @@ export interface Certificate extends CertificateBody {
   keyBlob: Buffer
   /** The key that signed it. */
   caBlob: Buffer
-  /** Whether that key did sign it. */
-  signed: boolean
+  /** Whether that key did sign it; reckoned each time. */
+  readonly signed: boolean
 }
 
 export const NO_END = 0xffff_ffff_ffff_ffffn
@@ -130,7 +130,9 @@ function read(blob: Buffer): Certificate {
     criticalOptions: Object.fromEntries(critical.map(([name, value]) => [name, textOf(value)])),
     extensions: extensions.map(([name]) => name),
     caBlob,
-    signed: sshVerify(caBlob, body, signature),
+    get signed() {
+      return sshVerify(caBlob, body, signature)
+    },
   }
 }
 

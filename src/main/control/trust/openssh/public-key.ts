@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { KiB } from '../../../../ipc/units.ts'
-import { keyTypeOf } from '../../hosts/ssh/host-keys.ts'
+import { keyTypeOf } from '../../hosts/ssh/key-blob.ts'
 import { MalformedWire, mpint, str, unsigned, WireReader } from './wire.ts'
 
 /** A public key as one line of an authorized_keys file has it. */

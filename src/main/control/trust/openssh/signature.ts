@@ -1,5 +1,5 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
-import { keyTypeOf } from '../../hosts/ssh/host-keys.ts'
+import { keyTypeOf } from '../../hosts/ssh/key-blob.ts'
 import { keyObjectOf } from './public-key.ts'
 import { MalformedWire, mpint, str, unsigned, WireReader } from './wire.ts'
 

@@ -66,7 +66,14 @@ describe('host keys', () => {
 
   it('finds a host on another port by its bracketed name', () => {
     expect(judge(line('[rack1]:2222', key), key, 'rack1', 2222)).toBe('ok')
-    expect(judge(line('rack1', key), key, 'rack1', 2222)).toBe('unknown')
+    expect(judge(line('[rack1]:2222', other), key, 'rack1', 2222)).toBe('changed')
+  })
+
+  it('takes a key on file without a port for any port, as OpenSSH does, and another one there for no news', () => {
+    expect(judge(line('rack1', key), key, 'rack1', 2222)).toBe('ok')
+    expect(judge(line('rack1', other), key, 'rack1', 2222)).toBe('unknown')
+    expect(judge(`@revoked ${line('rack1', key)}`, key, 'rack1', 2222)).toBe('revoked')
+    expect(judge(`${line('[rack1]:2222', other)}\n${line('rack1', key)}`, key, 'rack1', 2222)).toBe('changed')
   })
 
   it('says which key was known before a change', () => {
