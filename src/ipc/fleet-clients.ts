@@ -7,6 +7,7 @@ import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
 import { NetworkService } from './gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from './gen/eitri/fleet/v1/port_pb.js'
+import { StoreService } from './gen/eitri/fleet/v1/store_pb.js'
 import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
 import { TenantService } from './gen/eitri/fleet/v1/tenant_pb.js'
 import { TrustService } from './gen/eitri/fleet/v1/trust_pb.js'
@@ -20,12 +21,13 @@ export const fleetClients = (transport: Transport) => ({
   images: createClient(ImageService, transport),
   ports: createClient(PortService, transport),
   networks: createClient(NetworkService, transport),
+  store: createClient(StoreService, transport),
   tasks: createClient(TaskService, transport),
+  trust: createClient(TrustService, transport),
   audit: createClient(AuditService, transport),
   tenants: createClient(TenantService, transport),
   clock: createClient(ClockService, transport),
   cloudInit: createClient(CloudInitService, transport),
-  trust: createClient(TrustService, transport),
 })
 
 export type FleetClients = ReturnType<typeof fleetClients>

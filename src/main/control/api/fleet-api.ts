@@ -15,6 +15,8 @@ export interface FleetInfo {
   buildTiny(): { possible: boolean; detail: string }
   buildDebian(): { possible: boolean; detail: string }
   sshConfigHosts(): Promise<string[]>
+  /** Words of GetStore; empty = it is fine. */
+  store(): { problem: string; readOnlyReason: string }
 }
 
 /** The stream of the whole fleet of a tenant, and what this control plane is. Streams end when `stopping` aborts. */
@@ -25,6 +27,7 @@ export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSign
       const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
       const tiny = info.buildTiny()
       const debian = info.buildDebian()
+      const { problem, readOnlyReason } = info.store()
       return {
         version: info.version,
         fleetId: info.fleetId,
@@ -37,6 +40,8 @@ export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSign
         buildDebianPossible: debian.possible,
         buildDebianDetail: debian.detail,
         sshConfigHosts: configHosts.slice(0, MAX_CONFIG_HOSTS),
+        storeProblem: problem,
+        storeReadOnlyReason: readOnlyReason,
       }
     },
   }

@@ -181,15 +181,20 @@ export class FleetFeed {
     tick().catch(() => {})
   }
 
+  /** Ends the watchers: they open again and get the whole state. */
+  restart(): void {
+    for (const watcher of this.#watchers) {
+      watcher.overrun = true
+      watcher.wake()
+    }
+  }
+
   /** A store that cannot be read now ends the watchers: they open again and see why. */
   #guarded(work: () => void): void {
     try {
       work()
     } catch {
-      for (const watcher of this.#watchers) {
-        watcher.overrun = true
-        watcher.wake()
-      }
+      this.restart()
     }
   }
 

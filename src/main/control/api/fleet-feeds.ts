@@ -35,6 +35,11 @@ export class FleetFeeds {
     for (const feed of this.#feeds.values()) feed.taskShown(taskId)
   }
 
+  /** Every row may be another: who watches opens again and gets the whole state. */
+  restart(): void {
+    for (const feed of this.#feeds.values()) feed.restart()
+  }
+
   /** As `FleetFeed.watch`; 64 watchers of all tenants together. */
   async *watch(tenant: string, signal: AbortSignal): AsyncGenerator<WatchFleetResponse> {
     if (this.#watchers >= MAX_WATCHERS) {

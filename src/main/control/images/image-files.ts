@@ -1,7 +1,9 @@
-import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256 } from '../../../ipc/names.ts'
 
+/** A file nobody names stays this long: a store that was put back may name it again. */
+const UNNAMED_MS = 7 * 24 * 3600_000
 /** Work of a former process, moved aside. */
 const LEFT = 'left-'
 
@@ -18,14 +20,14 @@ export class ImageFiles {
     return join(this.#dir, 'work')
   }
 
-  /** Makes the folders and removes what builds of a former process left, and files nobody names. */
-  async prepare(wanted: ReadonlySet<string>): Promise<void> {
+  /** Makes the folders and removes what builds of a former process left, and files nobody names that are a week old. */
+  async prepare(wanted: { has(sha256: string): boolean }, now: number): Promise<void> {
     await rename(this.workDir, join(this.#dir, `${LEFT}${Date.now()}`)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
     await mkdir(this.workDir, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#dir)) {
-      if (isSha256(name) && !wanted.has(name)) await rm(join(this.#dir, name), { force: true })
+      if (isSha256(name) && !wanted.has(name)) await removeOld(join(this.#dir, name), now - UNNAMED_MS)
       // Programs of a build whose control plane was killed may still write there; then the next start removes it.
       if (name.startsWith(LEFT)) await rm(join(this.#dir, name), { recursive: true, force: true }).catch(() => {})
     }
@@ -44,6 +46,11 @@ export class ImageFiles {
   async remove(sha256: string): Promise<void> {
     await rm(join(this.#dir, sha256), { force: true })
   }
+}
+
+async function removeOld(path: string, before: number): Promise<void> {
+  const { ctimeMs } = await stat(path)
+  if (ctimeMs < before) await rm(path, { force: true })
 }
 
 async function synced(path: string): Promise<void> {

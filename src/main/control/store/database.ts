@@ -128,6 +128,19 @@ export class Database {
     return () => this.#replaced.delete(listener)
   }
 
+  /** A transaction in which rows are put as they are and nothing follows from them. */
+  withoutTriggers<T>(work: () => T): T {
+    return this.transaction(() => {
+      const triggers = this.list<{ name: string; sql: string }>(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
+      )
+      for (const { name } of triggers) this.run(`DROP TRIGGER ${name}`)
+      const result = work()
+      for (const { sql } of triggers) this.run(sql)
+      return result
+    })
+  }
+
   /** A consistent copy of what is committed; see writeCopy. */
   copyInto(path: string): void {
     writeCopy({ prepare: (sql) => this.#handle.prepare(sql) }, path)

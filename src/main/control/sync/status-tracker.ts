@@ -23,6 +23,10 @@ export class StatusTracker {
     this.#written.delete(vmId)
   }
 
+  clear(): void {
+    this.#written.clear()
+  }
+
   get size(): number {
     return this.#written.size
   }
@@ -46,5 +50,9 @@ export class FactTracker {
 
   forget(key: string): void {
     this.#written.delete(key)
+  }
+
+  clear(): void {
+    this.#written.clear()
   }
 }

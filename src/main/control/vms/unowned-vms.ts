@@ -20,9 +20,9 @@ export interface UnownedVm {
   quarantined?: QuarantinedVm
 }
 
-/** Those of one host, as it last said. `known` = ids that have a row. */
+/** Those of one host, as it last said: of no fleet, or of this one from before its store lost them. `known` = ids that have a row. */
 export function unownedOf(hostId: string, live: HostLive, known: { has(id: string): boolean }): UnownedVm[] {
-  const isNobodys = (vm: { vmId: string; unowned: boolean }) => vm.unowned && !known.has(vm.vmId)
+  const isNobodys = (vm: { vmId: string }) => !known.has(vm.vmId)
   const rows = [...(live.vms?.values() ?? [])].filter(isNobodys)
   const held = [...(live.quarantined?.values() ?? [])].filter(isNobodys)
   return [

@@ -35,7 +35,7 @@ beforeEach(async () => {
   files = new ImageFiles(dir)
   failing = undefined
   built = { content: 'kernel', sha256: '1'.repeat(64) }
-  await files.prepare(new Set())
+  await files.prepare(new Set(), Date.now())
 })
 
 function aCatalogue() {
@@ -98,21 +98,23 @@ describe('image files', () => {
     const closed = once(writer, 'close')
     try {
       await once(writer.stdout, 'data')
-      await files.prepare(new Set())
+      await files.prepare(new Set(), Date.now())
       expect(existsSync(files.workDir)).toBe(true)
     } finally {
       writer.kill('SIGKILL')
       await closed
     }
-    await files.prepare(new Set())
+    await files.prepare(new Set(), Date.now())
     expect(readdirSync(dir)).toEqual(['work'])
     expect(readdirSync(files.workDir)).toEqual([])
   })
 
-  it('at the start, what nobody names and what builds left is removed', async () => {
+  it('at the start, what builds left is removed, and what nobody names once it is a week old', async () => {
     const [kept, stray] = ['a'.repeat(64), 'b'.repeat(64)]
     for (const name of [kept, stray, 'notes.txt', 'work/half.tar']) writeFileSync(join(dir, name), 'x')
-    await files.prepare(new Set([kept]))
+    await files.prepare(new Set([kept]), Date.now())
+    expect(readdirSync(dir).sort()).toEqual([kept, stray, 'notes.txt', 'work'].sort())
+    await files.prepare(new Set([kept]), Date.now() + 8 * 24 * 3600_000)
     expect(readdirSync(dir).sort()).toEqual([kept, 'notes.txt', 'work'].sort())
     expect(existsSync(join(files.workDir, 'half.tar'))).toBe(false)
     await files.remove(kept)

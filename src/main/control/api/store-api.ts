@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, statSync } from 'node:fs'
+import { basename, isAbsolute, resolve } from 'node:path'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault } from '../../../ipc/faults.ts'
+import type { StoreService } from '../../../ipc/gen/eitri/fleet/v1/store_pb.js'
+import { type RebuildDeps, rebuildStore } from '../rebuild/rebuild-store.ts'
+import { type Copy, copiesBeside, copyAt } from '../store/backup.ts'
+import { MIGRATIONS } from '../store/migrations.ts'
+import type { Stores } from '../store/stores.ts'
+import { hasNewer } from '../sync/newer-data.ts'
+import type { Registry } from '../sync/registry.ts'
+
+const MAX_COPIES = 50
+/** Paths people chose, newest first. */
+const COPIES = 'copies'
+
+export interface StoreApiDeps {
+  stores: Stores
+  registry: Registry
+  /** Of the database. */
+  file: string
+  /** What a restore elsewhere needs beside a copy, one sentence each. */
+  needs(): string[]
+  clock: Pick<Clock, 'now'>
+  log: RebuildDeps['log']
+}
+
+export type StoreState = ReturnType<typeof storeState>
+
+/** What is wrong with the store, and since that what cannot be done. Empty = nothing. */
+export function storeState({ stores: { db, hosts }, registry }: Pick<StoreApiDeps, 'stores' | 'registry'>) {
+  const ahead = hosts
+    .listAll()
+    .filter((host) => hasNewer(host, registry.live(host.id).session?.hello.lastSeenEpoch ?? 0n))
+  const { damage, full } = db
+  const problem = damage ? 'damaged' : full !== '' ? 'disk_full' : ahead.length > 0 ? 'older_than_hosts' : ''
+  const readOnlyReason = damage?.reason ?? (full === '' ? '' : `the last change could not be written: ${full}`)
+  return { problem, readOnlyReason, hostsAhead: ahead.map(({ name }) => name), lost: [...(damage?.lost ?? [])] }
+}
+
+/** The database itself: copies of it, what is wrong with it, and a new one in place of a damaged one. */
+export function storeApi(deps: StoreApiDeps): ServiceImpl<typeof StoreService> {
+  const { stores, file, clock } = deps
+  return {
+    getStore: () => ({
+      path: file,
+      schema: MIGRATIONS.length,
+      sizeBytes: BigInt(sizeOf(file)),
+      ...storeState(deps),
+      copies: copiesOf(stores, file).map(copyMessage),
+      writes: BigInt(stores.db.writes),
+    }),
+    backupStore: async ({ path }) => {
+      const target = checkedTarget(path, file)
+      stores.db.copyInto(target)
+      const sha256 = await digestOf(target)
+      remember(stores, target)
+      stores.audit.add({ action: 'store.backup', tenant: 'system', detail: { path: target, sha256 } })
+      return { path: target, sizeBytes: BigInt(sizeOf(target)), sha256, needs: deps.needs() }
+    },
+    rebuildStore: () => rebuildStore({ ...deps, clock }),
+  }
+}
+
+function checkedTarget(path: string, file: string): string {
+  const problem = !isAbsolute(path)
+    ? 'use an absolute path'
+    : path.length > 1_000 || path.includes('\0')
+      ? 'it is no path'
+      : basename(resolve(path)).startsWith(basename(file)) && resolve(path, '..') === resolve(file, '..')
+        ? 'that name is kept for the store itself'
+        : undefined
+  if (problem) throw new Fault('input/invalid', 'permanent', { field: 'path', problem, value: path.slice(0, 200) })
+  return resolve(path)
+}
+
+function copiesOf(stores: Stores, file: string): Copy[] {
+  const chosen = remembered(stores).flatMap((path) => copyAt(path) ?? [])
+  return [...chosen, ...copiesBeside(file)].sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime()).slice(0, MAX_COPIES)
+}
+
+function remembered({ settings }: Stores): string[] {
+  try {
+    const paths: unknown = JSON.parse(settings.find(COPIES) ?? '[]')
+    return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+function remember(stores: Stores, path: string): void {
+  const paths = [path, ...remembered(stores).filter((other) => other !== path)].slice(0, MAX_COPIES)
+  stores.settings.set(COPIES, JSON.stringify(paths))
+}
+
+const copyMessage = ({ path, sizeBytes, schema, madeAt }: Copy) => ({
+  path,
+  sizeBytes: BigInt(sizeBytes),
+  schema,
+  madeAt: timestampFromDate(madeAt),
+})
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,0 +1,108 @@
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import type { Log } from '../../../ipc/base/log.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
+import { askAgent } from '../hosts/ask-agent.ts'
+import { besides, keepNewest, synced } from '../store/backup.ts'
+import { openFile } from '../store/database-open.ts'
+import type { HostRow } from '../store/host-row.ts'
+import type { Stores } from '../store/stores.ts'
+import type { Registry } from '../sync/registry.ts'
+import { putHost } from './put-host.ts'
+import { freeNameIn, type Held, type HostPlan, planHost } from './rebuild-plan.ts'
+
+const ASK_MS = 15_000
+const MAX_NOTES = 200
+
+export interface RebuildDeps {
+  stores: Stores
+  registry: Registry
+  /** Of the database. */
+  file: string
+  clock: Pick<Clock, 'now'>
+  log: Log
+}
+
+/**
+ * A new file of what could be read of the damaged one and what hosts hold; the damaged one is kept beside it. Nothing is
+ * sent to a host meanwhile. Raises store/not-damaged, and store/unavailable: then all is as it was.
+ */
+export async function rebuildStore(deps: RebuildDeps): Promise<{ keptAt: string; notes: string[] }> {
+  const { stores, registry, file, log } = deps
+  const { db, hosts } = stores
+  const { damage } = db
+  if (!damage) throw new Fault('store/not-damaged', 'permanent')
+  const held = new Map<string, Held | undefined>()
+  for (const host of hosts.listAll()) held.set(host.id, await heldBy(registry, host, log))
+  if (db.damage !== damage) throw new Fault('store/conflict', 'conflict')
+  try {
+    const notes = [...damage.lost, ...fill(deps, held)]
+    const keptAt = putInPlace(deps)
+    db.replace(openFile(file, deps.clock.now))
+    stores.audit.add({ action: 'store.rebuild', tenant: 'system', detail: { kept_at: keptAt, reason: damage.reason } })
+    for (const host of hosts.listAll()) for (const noun of ['host', 'desired'] as const) db.changed(noun, host.id)
+    return { keptAt, notes: notes.slice(0, MAX_NOTES) }
+  } catch (error) {
+    // What was written in memory meanwhile must not pass for what could be read.
+    if (db.damage) db.replace(openFile(file, deps.clock.now))
+    throw error
+  }
+}
+
+async function heldBy(registry: Registry, host: HostRow, log: Log): Promise<Held | undefined> {
+  try {
+    const { epoch, state } = await askAgent(registry, host, ({ connection, sessionId }) =>
+      connection.client.getDesired({ sessionId }, { timeoutMs: ASK_MS }),
+    )
+    return state && { epoch, state }
+  } catch (error) {
+    const { code, message } = asFault(error)
+    log.warn('store.host-not-asked', { host: host.name, code, message })
+    return undefined
+  }
+}
+
+/** Everything the hosts hold into the store in memory, all of it or nothing; what to tell people. */
+function fill({ stores, registry, clock }: RebuildDeps, held: ReadonlyMap<string, Held | undefined>): string[] {
+  const { db, hosts, vms } = stores
+  const taken = new Map<string, Set<string>>()
+  const namesOf = (tenant: string) => {
+    const names = taken.get(tenant) ?? new Set(vms.list(tenant).flatMap((vm) => (vm.deletedAt ? [] : [vm.name])))
+    taken.set(tenant, names)
+    return names
+  }
+  return db.withoutTriggers(() =>
+    hosts.listAll().flatMap((host) => {
+      const rows = vms.listByHost(host.id)
+      const names = namesOf(host.tenant)
+      const told = held.get(host.id)
+      if (told && told.epoch > host.sentEpoch) for (const row of rows) if (!row.deletedAt) names.delete(row.name)
+      const { report } = registry.live(host.id)
+      const plan: HostPlan = planHost({ host, rows, held: told, report }, freeNameIn(names))
+      putHost(stores, host, plan, report, new Date(clock.now()))
+      return plan.notes
+    }),
+  )
+}
+
+/** The new file under the name of the damaged one, which keeps what belongs to it under another; where that is, '' = there was none. */
+function putInPlace({ stores, file, clock }: RebuildDeps): string {
+  const fresh = `${file}.rebuilding`
+  rmSync(fresh, { force: true })
+  stores.db.copyInto(fresh)
+  const aside = setAside(file, 'damaged', clock.now())
+  renameSync(fresh, file)
+  synced(dirname(file))
+  return aside
+}
+
+/** The file stays under its name too, so that no moment has none; its log does not: it is of another file from now on. */
+export function setAside(file: string, kind: string, now: number): string {
+  const aside = besides(file, kind, now)
+  for (const end of ['-wal', '-shm']) if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
+  if (!existsSync(file)) return ''
+  linkSync(file, aside)
+  keepNewest(file, new RegExp(`\\.${kind}\\.`))
+  return aside
+}
