@@ -3,6 +3,7 @@ import { CLOCK_POLICIES } from './clock-policy.ts'
 import { Fault } from './faults.ts'
 import { isFingerprint, isId, isName, isSha256 } from './names.ts'
 import { SYSTEM_TENANT } from './request-headers.ts'
+import { TRUST_RULES } from './rules-trust.ts'
 import { LIMITS } from './units.ts'
 
 const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
@@ -61,6 +62,7 @@ export const DEFAULT_SIZE = { vcpus: 1, memMb: 512, diskGb: 10 } as const
 
 /** One schema per request message, applied after defaults. The same rules serve the API, the CLI and the forms. */
 export const rules = {
+  ...TRUST_RULES,
   createVm: z
     .object({
       name,
@@ -202,6 +204,7 @@ export function check<N extends RuleName>(rule: N, value: unknown): Checked<N> {
   throw new Fault('input/invalid', 'permanent', {
     field: first?.field ?? '',
     problem: first?.problem ?? 'not valid',
-    value: typeof raw === 'string' && !/password|passphrase/.test(first?.field ?? '') ? raw.slice(0, 80) : '',
+    value:
+      typeof raw === 'string' && !/password|passphrase|private_key/.test(first?.field ?? '') ? raw.slice(0, 80) : '',
   })
 }

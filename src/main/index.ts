@@ -8,6 +8,7 @@ import {
   Menu,
   powerMonitor,
   protocol,
+  safeStorage,
   session,
   Tray,
   utilityProcess,
@@ -15,6 +16,7 @@ import {
 import { joinConsole } from './shell/console-ports.ts'
 import { ControlProcess } from './shell/control-process.ts'
 import { forwardToSocket } from './shell/forwarder.ts'
+import { serveKeychain } from './shell/keychain.ts'
 import { wakeHosts } from './shell/wake.ts'
 import { denyPermissions, isOurs, openWindow, SCHEME } from './shell/window.ts'
 
@@ -29,10 +31,12 @@ let quitting = false
 const control = new ControlProcess({
   fork: () => {
     const given = process.argv.slice(app.isPackaged ? 1 : 2)
-    return utilityProcess.fork(join(dist, 'main', 'serve.mjs'), ['--ready-json', ...dataDirOf(given)], {
+    const child = utilityProcess.fork(join(dist, 'main', 'serve.mjs'), ['--ready-json', ...dataDirOf(given)], {
       serviceName: 'Eitri control plane',
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    serveKeychain(child, safeStorage, process.platform)
+    return child
   },
   onReady: () => show(),
   onFailed: (words) => {

@@ -227,7 +227,11 @@ describe('fleet API over its socket', () => {
   ])('%s is refused and leaves nothing behind', async (_, init, code) => {
     expect((await faultOf(create(init))).code).toBe(code)
     expect((await client.vms.listVms({})).vms).toEqual([])
-    expect((await client.audit.listAudit({})).entries.map((entry) => entry.action)).toEqual(['host.add'])
+    expect((await client.audit.listAudit({})).entries.map((entry) => entry.action)).toEqual([
+      'ca.create',
+      'ca.create',
+      'host.add',
+    ])
   })
 
   it('a request larger than allowed is refused before it is looked at', async () => {

@@ -12,20 +12,26 @@ export interface CliParts {
   now: () => number
   /** API socket of the control plane on a data folder; undefined = the person's own. */
   apiSocket(dataDir: string | undefined): string
-  /** Where the control plane on a data folder has the sockets of logins to guests. */
-  loginAgents(dataDir: string | undefined): string
-  /** The person's ~/.ssh. */
-  sshDir: string
-  /** This program, for others to run: a command and its first arguments. */
-  self: readonly string[]
-  /** Runs the person's own ssh on this terminal; its exit code. Raises app/part-missing. */
-  runSsh(args: readonly string[], signal: AbortSignal): Promise<number>
-  /** What `ssh -V` says; empty = there is none. */
-  sshVersion(): Promise<string>
+  /** Absent = this command line runs no ssh. */
+  ssh?: SshParts
   /** Starts a control plane in this process; with one running already, uses that. */
   embed(dataDir: string | undefined): Promise<{ stop(): Promise<void> }>
   /** Runs a control plane until the signal aborts; attaches to one that runs, where that is enough. */
   serve(options: ServeOptions, io: CliIo, signal: AbortSignal): Promise<void>
+}
+
+/** The person's own ssh, and what it is told of this program. */
+export interface SshParts {
+  /** Where the control plane on a data folder has the sockets of logins to guests. */
+  logins(dataDir: string | undefined): string
+  /** The person's ~/.ssh. */
+  dir: string
+  /** This program, for others to run: a command and its first arguments. */
+  self: readonly string[]
+  /** On this terminal; its exit code. Raises app/part-missing. */
+  run(args: readonly string[], signal: AbortSignal): Promise<number>
+  /** What `ssh -V` says; empty = there is none. */
+  version(): Promise<string>
 }
 
 export interface ServeOptions {
@@ -73,6 +79,12 @@ export class CommandContext {
 
   get socketPath(): string {
     return this.parts.apiSocket(this.options.dataDir)
+  }
+
+  /** Raises app/part-missing. */
+  get ssh(): SshParts {
+    if (this.parts.ssh) return this.parts.ssh
+    throw new Fault('app/part-missing', 'permanent', { part: 'ssh (the OpenSSH client)' })
   }
 
   get askAs(): AskAs {

@@ -14,6 +14,7 @@ interface Options {
   listen?: number
   open?: boolean
   readyJson?: boolean
+  caPassphrase?: boolean
   dataDir?: string
 }
 
@@ -24,7 +25,8 @@ export function serveCommand(root: Command, run: Runner): void {
       .description('the control plane, until it is told to stop')
       .option('--listen <where>', 'unix, or 127.0.0.1:PORT for browsers too (0 = any port)', listen)
       .option('--open', 'open it in a browser window')
-      .option('--ready-json', 'say one JSON line on stdout once it is ready'),
+      .option('--ready-json', 'say one JSON line on stdout once it is ready')
+      .option('--ca-passphrase', 'ask for a passphrase that seals private CA keys from now on'),
     async (context, options: Options) => {
       const port = options.listen ?? (options.open ? 0 : undefined)
       const { dataDir } = context.options
@@ -34,6 +36,7 @@ export function serveCommand(root: Command, run: Runner): void {
           ...(port === undefined ? {} : { port }),
           open: options.open ?? false,
           readyJson: options.readyJson ?? false,
+          caPassphrase: options.caPassphrase ?? false,
         },
         context.io,
         context.signal,

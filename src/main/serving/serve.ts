@@ -7,6 +7,7 @@ import { type ControlPlane, createControlPlane } from '../control/control-plane.
 import { controlPaths, nodePorts } from '../control/node-ports.ts'
 import type { Ports } from '../control/ports.ts'
 import { openBrowserWindow } from './browser-window.ts'
+import { type AskPassphrase, askingFor, withCaPassphrase } from './ca-passphrase.ts'
 import { takeDataLock } from './data-lock.ts'
 import { launchLink, socketAnswers } from './running.ts'
 import { watchWake } from './wake-watch.ts'
@@ -23,11 +24,11 @@ interface Running {
 }
 
 /** Takes the lock and starts; raises app/already-running and whatever the control plane raises. */
-async function start(dataDir: string | undefined): Promise<Running> {
+async function start(dataDir: string | undefined, ask: AskPassphrase = async () => undefined): Promise<Running> {
   const paths = controlPaths({ dataDir })
   const lock = await takeDataLock(paths.lock, paths.dataDir)
   try {
-    const ports = nodePorts({ dataDir })
+    const ports = await withCaPassphrase(nodePorts({ dataDir }), ask)
     const control = createControlPlane(ports)
     await control.start()
     const stop = async () => {
@@ -62,7 +63,7 @@ export async function embedControl(dataDir: string | undefined): Promise<{ stop(
 export async function serveControl(options: ServeOptions, io: CliIo, signal: AbortSignal): Promise<void> {
   let running: Running
   try {
-    running = await start(options.dataDir)
+    running = await start(options.dataDir, askingFor(options, io, signal))
   } catch (error) {
     const fault = findFault(error)
     if (fault?.code === 'app/already-running' && (options.open || options.readyJson)) return attach(options, io, fault)

@@ -71,6 +71,12 @@ vi.mock('electron', () => {
         e.handler = handler
       },
     },
+    safeStorage: {
+      isAsyncEncryptionAvailable: async () => true,
+      getSelectedStorageBackend: () => 'gnome_libsecret',
+      encryptStringAsync: async (text: string) => Buffer.from(`sealed ${text}`),
+      decryptStringAsync: async (sealed: Buffer) => ({ result: String(sealed).replace('sealed ', '') }),
+    },
     session: {
       defaultSession: {
         setPermissionRequestHandler: (fn: any) => {
@@ -95,6 +101,8 @@ vi.mock('electron', () => {
         const child = Object.assign(new EventEmitter(), {
           stdout: new PassThrough(),
           stderr: new PassThrough(),
+          posted: [] as unknown[],
+          postMessage: (message: unknown) => child.posted.push(message),
           kill: () => queueMicrotask(() => child.emit('exit', 0)),
         })
         e.forks.push({ file, args, child })
@@ -200,6 +208,13 @@ describe('the desktop app', () => {
   it('dials hosts when the computer wakes', async () => {
     electron.power.emit('resume')
     await vi.waitFor(() => expect(calls).toContain('POST /eitri.fleet.v1.HostService/ListHosts'))
+  })
+
+  it('seals for the control plane with the keychain of this computer', async () => {
+    const { child } = electron.forks[0]!
+    child.emit('message', { keychain: 'seal', id: 7, data: 'c2VjcmV0' })
+    const data = Buffer.from('sealed c2VjcmV0').toString('base64')
+    await vi.waitFor(() => expect(child.posted).toEqual([{ keychain: 'answer', id: 7, data }]))
   })
 
   it('stays when its window is closed, and shows another when it is started again', () => {

@@ -4,12 +4,14 @@ import { faultText, printable } from '../../../ipc/fault-text.ts'
 import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { lifecycleOf, UNDER_WAY } from '../../../ipc/lifecycle.ts'
+import { connectName } from '../../../ipc/names.ts'
 import { guestClockView, guestView, heardOf } from '../clock/clock-view.ts'
 import type { PushState } from '../hosts/image-push.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import { isAnswering } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
+import { guestTrustView, hostCertificateOf } from '../trust/vm-trust-view.ts'
 import type { UnownedVm } from '../vms/unowned-vms.ts'
 
 export interface VmSurroundings {
@@ -62,6 +64,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     labels: row.labels,
     autostart: row.autostart,
     clockPolicy: row.clockPolicy,
+    sshName: connectName(row.tenant, row.name),
     hostUnknown: !isAnswering(live, monotonicNow),
     ...(asOf ? { asOf: timestampFromDate(asOf) } : {}),
     ...(row.deletedAt ? { deletedAt: timestampFromDate(row.deletedAt) } : {}),
@@ -69,6 +72,8 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     ...(quarantined ? { power: 'stopped', ...metricsOf(quarantined.metrics) } : {}),
     ...(row.injectedKey ? { injectedKey: row.injectedKey } : {}),
     ...(row.trustedCas ? { trustedCas: { publicKeys: row.trustedCas } } : {}),
+    ...hostCertificateOf(row.hostCertificate),
+    ...(seen?.trust ? { trust: guestTrustView(seen.trust, live, monotonicNow) } : {}),
     ...liveFields(seen),
     ...guestFields(seen, live, monotonicNow),
     ...(seen && waitsForPush(row, seen, live) && isAnswering(live, monotonicNow) ? pushFields(seen, around) : {}),

@@ -7,11 +7,14 @@ import { openDatabase } from './database-open.ts'
 import { ExposuresStore } from './exposures-store.ts'
 import { keepFleetBeside } from './fleet-beside.ts'
 import { HostKeysStore } from './host-keys-store.ts'
+import { HostLifeStore } from './host-life-store.ts'
 import { HostsStore } from './hosts-store.ts'
 import { ImagesStore } from './images-store.ts'
+import { JoinTokensStore } from './join-tokens-store.ts'
 import { SettingsStore } from './settings-store.ts'
 import { TasksStore } from './tasks-store.ts'
 import { TenantsStore } from './tenants-store.ts'
+import { freezeUnrecorded } from './unrecorded-trust.ts'
 import { VmsStore } from './vms-store.ts'
 
 export interface Stores {
@@ -20,6 +23,8 @@ export interface Stores {
   settings: SettingsStore
   tenants: TenantsStore
   hosts: HostsStore
+  hostLife: HostLifeStore
+  joinTokens: JoinTokensStore
   hostKeys: HostKeysStore
   vms: VmsStore
   cas: CasStore
@@ -36,15 +41,21 @@ export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
   const audit = new AuditStore(db, now)
   const settings = new SettingsStore(db)
   if (!db.damage) keepFleetBeside(file, settings.fleetId())
+  const hosts = new HostsStore(db, audit, now)
+  const vms = new VmsStore(db, audit, now)
+  const cas = new CasStore(db, audit, now)
+  if (!db.damage) freezeUnrecorded({ cas, vms })
   return {
     db,
     audit,
     settings,
     tenants: new TenantsStore(db, audit, now),
-    hosts: new HostsStore(db, audit, now),
+    hosts,
+    hostLife: new HostLifeStore(db, audit, hosts),
+    joinTokens: new JoinTokensStore(db, audit, now),
     hostKeys: new HostKeysStore(db),
-    vms: new VmsStore(db, audit, now),
-    cas: new CasStore(db, audit, now),
+    vms,
+    cas,
     certificates: new CertificatesStore(db, audit, now),
     exposures: new ExposuresStore(db, audit, now),
     images: new ImagesStore(db, audit, now),

@@ -25,17 +25,21 @@ import { toldByHello } from './host-told.ts'
 import type { Hub, Pokes } from './hub.ts'
 import { hasNewer } from './newer-data.ts'
 import type { Registry } from './registry.ts'
-import { buildDesiredState, buildSnapshot, digestOf } from './snapshot-builder.ts'
+import { buildDesiredState, buildSnapshot, digestOf, type SnapshotTrust } from './snapshot-builder.ts'
 
 /** An attached agent that says nothing for this long is not answering. */
 const SILENCE_MS = 3 * TIMES.reportMs
 
 export interface SessionDeps {
+  /** While its file is damaged nothing is sent. Absent = it never is. */
+  store?: { readonly damage: unknown }
   hosts: HostsStore
   vms: VmsStore
   exposures: ExposuresStore
   registry: Registry
   hub: Hub
+  /** Absent = no SSH authority: nothing is said of trust that rows do not say. */
+  trust?: SnapshotTrust
   applier: { apply(session: ActiveSession, report: Report): void }
   clock: Clock
   log: Log
@@ -193,15 +197,17 @@ class AgentSession {
    */
   #snapshot(): SyncRequest | undefined {
     const value = this.#stored('session.snapshot-not-sent', () => {
-      const { hosts, vms, exposures, log } = this.#deps
+      const { hosts, vms, exposures, trust, log } = this.#deps
       const seen = this.#active?.hello.lastSeenEpoch ?? 0n
-      const { sentEpoch } = hosts.get(this.#host.id)
+      if (this.#deps.store?.damage) return 'none'
+      const { sentEpoch, tenant } = hosts.get(this.#host.id)
       if (hasNewer({ sentEpoch }, seen)) {
         log.warn('session.host-has-newer', { host: this.name, epoch: sentEpoch, agentEpoch: seen })
         return 'none'
       }
       hosts.startAbove(this.#host.id, seen)
-      const state = buildDesiredState(vms.listByHost(this.#host.id), exposures.listByHost(this.#host.id))
+      const rows = vms.listByHost(this.#host.id)
+      const state = buildDesiredState(rows, exposures.listByHost(this.#host.id), tenant, trust)
       const digest = digestOf(state)
       const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
       return buildSnapshot(epoch, state, digest)
@@ -234,7 +240,7 @@ class AgentSession {
       return work()
     } catch (error) {
       const { code, message } = asFault(error)
-      if (code !== 'store/unavailable') throw error
+      if (code !== 'store/unavailable' && code !== 'store/read-only') throw error
       this.#deps.log.warn(event, { host: this.name, code, message })
       this.#failedAt = this.#deps.clock.monotonic()
       return undefined

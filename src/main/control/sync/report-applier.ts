@@ -30,6 +30,14 @@ export interface ApplierHosts {
   setTold(id: string, told: HostTold): void
 }
 
+/** Gives guests' host keys their certificates. Absent = nobody does. */
+export interface ApplierCertifier {
+  /** The key of one of the host's VMs is stored; raises what went wrong with this one. */
+  reported(hostId: string, vmId: string): void
+  /** What was done may not have been stored. */
+  forget(vmId: string): void
+}
+
 export interface ApplierDeps {
   registry: Registry
   hosts: ApplierHosts
@@ -37,6 +45,7 @@ export interface ApplierDeps {
   audit: { add(event: AuditEvent): void }
   images: { setSize(sha256: string, sizeBytes: number): void }
   push: { want(hostId: string, wanted: WantedImage[]): void }
+  certifier?: ApplierCertifier
   /** All or nothing, one write to disk. */
   transaction<T>(work: () => T): T
   clock: Clock
@@ -78,6 +87,11 @@ export class ReportApplier {
     for (const id of vmIds) this.#forgetVm(id)
   }
 
+  /** Every row may be another: what was written before counts for nothing. */
+  forgetAll(): void {
+    for (const memory of [this.#told, this.#status, this.#networkIp, this.#hostKey, this.#sizes]) memory.clear()
+  }
+
   /** One commit for the whole report; a commit that fails leaves nothing remembered as written. */
   #store(host: HostRow, report: Report): void {
     const hostId = host.id
@@ -101,6 +115,7 @@ export class ReportApplier {
   #applyHostKey(hostId: string, row: ReportedVm): void {
     if (row.unowned || !isKeyLine(row.hostPublicKey)) return
     this.#hostKey.apply(row.vmId, row.hostPublicKey, (key) => this.#deps.vms.setHostPublicKey(row.vmId, hostId, key))
+    this.#deps.certifier?.reported(hostId, row.vmId)
   }
 
   #applyVm(hostId: string, row: ReportedVm): void {
@@ -161,6 +176,7 @@ export class ReportApplier {
     this.#events.forget(id)
     this.#networkIp.forget(id)
     this.#hostKey.forget(id)
+    this.#deps.certifier?.forget(id)
   }
 
   #guard(event: string, host: string, vm: string, work: () => void): void {

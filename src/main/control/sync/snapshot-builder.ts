@@ -10,8 +10,20 @@ import { TombstoneSchema, type VmSpec, VmSpecSchema } from '../../../ipc/gen/eit
 import type { ExposureRow } from '../store/exposures-store.ts'
 import type { VmRow } from '../store/vm-row.ts'
 
+/** What a snapshot says of the SSH trust of a tenant that no VM's row says. */
+export interface SnapshotTrust {
+  /** User CAs in use now, one key line each: for VMs that had none recorded. */
+  userCas(tenant: string): string[]
+  /** OpenSSH list of revoked certificates; empty = none is. */
+  krl(tenant: string): Uint8Array
+  /** Whether a CA here could sign guests' host keys, now or once its private key can be had. */
+  hasHostCa(tenant: string): boolean
+}
+
+const NO_TRUST: SnapshotTrust = { userCas: () => [], krl: () => new Uint8Array(), hasHostCa: () => false }
+
 /** One VM as its host is told it should be. */
-export function vmSpecOf(vm: VmRow): VmSpec {
+export function vmSpecOf(vm: VmRow, trust: Pick<SnapshotTrust, 'userCas' | 'hasHostCa'> = NO_TRUST): VmSpec {
   return create(VmSpecSchema, {
     vmId: vm.id,
     name: vm.name,
@@ -27,8 +39,10 @@ export function vmSpecOf(vm: VmRow): VmSpec {
     powerState: vm.powerState,
     ...(vm.deletedAt ? { tombstone: create(TombstoneSchema, { graceS: BigInt(vm.graceS ?? 0) }) } : {}),
     sshAuthorizedKeys: vm.sshAuthorizedKeys,
-    sshUserCaAuthorizedKeys: vm.trustedCas ?? [],
-    hostCertRequired: false,
+    sshUserCaAuthorizedKeys: vm.trustedCas ?? trust.userCas(vm.tenant),
+    // Nobody is told to wait for what nobody can give.
+    hostCertRequired: vm.hostCertRequired && (vm.hostCertificate !== '' || trust.hasHostCa(vm.tenant)),
+    sshHostCert: vm.hostCertificate,
     network: vm.network,
     backend: vm.backend,
     forceStop: vm.forceStop,
@@ -41,10 +55,30 @@ export function vmSpecOf(vm: VmRow): VmSpec {
 }
 
 /** Everything one host should have, in the order of ids, so that equal states encode to equal bytes. */
-export function buildDesiredState(vms: readonly VmRow[], exposures: readonly ExposureRow[]): DesiredState {
+export function buildDesiredState(
+  vms: readonly VmRow[],
+  exposures: readonly ExposureRow[],
+  tenant = '',
+  trust: SnapshotTrust = NO_TRUST,
+): DesiredState {
   const live = new Set(vms.filter((vm) => !vm.deletedAt).map((vm) => vm.id))
   const published = byId(exposures).filter(({ vmId }) => live.has(vmId))
-  return create(DesiredStateSchema, { vms: byId(vms).map(vmSpecOf), exposures: published.map(exposureOf) })
+  const once = { userCas: oncePerTenant(trust.userCas), hasHostCa: oncePerTenant(trust.hasHostCa) }
+  return create(DesiredStateSchema, {
+    vms: byId(vms).map((vm) => vmSpecOf(vm, once)),
+    exposures: published.map(exposureOf),
+    sshKrl: trust.krl(tenant),
+  })
+}
+
+/** Asked anew for each snapshot, and for each tenant once in it. */
+function oncePerTenant<T>(ask: (tenant: string) => T): (tenant: string) => T {
+  const known = new Map<string, T>()
+  return (tenant) => {
+    const value = known.get(tenant) ?? ask(tenant)
+    known.set(tenant, value)
+    return value
+  }
 }
 
 const byId = <T extends { id: string }>(rows: readonly T[]): T[] => [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))

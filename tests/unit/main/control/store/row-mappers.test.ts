@@ -31,7 +31,10 @@ const MAPPERS: Record<string, Mapper> = {
   host_keys: { read: ({ hostKeys }) => hostKeys.list('host_keys host 1', 11) },
   audit: { read: ({ audit }) => audit.list({ limit: 2 }) },
   cas: { read: ({ cas }) => cas.list(DEFAULT_TENANT) },
-  certificates: { read: ({ certificates }) => certificates.list(DEFAULT_TENANT, { ended: true, limit: 9 }) },
+  certificates: {
+    read: ({ certificates }) => certificates.list(DEFAULT_TENANT, { ended: true, limit: 9 }),
+    computed: ['ca_fingerprint', 'revoked_at'],
+  },
   revoked_certificates: { read: ({ certificates }) => certificates.listRevoked(DEFAULT_TENANT) },
 }
 /** Never read as rows: one value at a time. */

@@ -463,6 +463,13 @@ export declare type IssueCertificateResponse = Message<"eitri.fleet.v1.IssueCert
    * @generated from field: repeated string known_hosts = 4;
    */
   knownHosts: string[];
+
+  /**
+   * One sentence: the guest's clock is so far off that it refuses this one. Empty = nothing known against it.
+   *
+   * @generated from field: string clock_detail = 5;
+   */
+  clockDetail: string;
 };
 
 /**
@@ -495,6 +502,13 @@ export declare type ListCertificatesRequest = Message<"eitri.fleet.v1.ListCertif
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
+
+  /**
+   * Only this one, also when it is past its end. Empty = all.
+   *
+   * @generated from field: string serial = 4;
+   */
+  serial: string;
 };
 
 /**

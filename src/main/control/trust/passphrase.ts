@@ -1,0 +1,30 @@
+import { KiB } from '../../../ipc/units.ts'
+import { readBounded } from '../../bounded-file.ts'
+import type { Ports } from '../ports.ts'
+
+const VARIABLE = 'EITRI_CA_PASSPHRASE_FILE'
+const FILE_BYTES = 4 * KiB
+
+/**
+ * What opens files of CA keys: what a person typed at the start, else the first line of the file the environment names.
+ * Read once. Undefined = neither; rejects when the file cannot be read or is empty.
+ */
+export function caPassphrase({ env, caPassphrase: typed }: Pick<Ports, 'env' | 'caPassphrase'>) {
+  const file = env[VARIABLE]
+  let read: Promise<string> | undefined
+  return async (): Promise<string | undefined> => {
+    if (typed !== undefined) return typed
+    if (!file) return undefined
+    read ??= firstLine(file)
+    return await read
+  }
+}
+
+async function firstLine(file: string): Promise<string> {
+  const text = await readBounded(file, FILE_BYTES, { waits: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${VARIABLE} names ${file}, which cannot be read (${error.code ?? error.message})`)
+  })
+  const line = text.toString('utf8').split(/\r?\n/)[0] ?? ''
+  if (line === '') throw new Error(`${VARIABLE} names ${file}, which has no passphrase in its first line`)
+  return line
+}
