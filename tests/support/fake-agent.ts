@@ -9,6 +9,10 @@ export interface FakeAgent extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** As the real one has them. */
+const STREAM_WINDOW_BYTES = 1024 * 1024
+const SESSION_WINDOW_BYTES = 4 * STREAM_WINDOW_BYTES
+
 /** The agent's contract on a unix socket, answered as the test says. */
 export async function startFakeAgent(
   socketPath: string,
@@ -18,7 +22,9 @@ export async function startFakeAgent(
     acceptCompression: [],
     routes: (router) => router.service(AgentService, { getStatus: () => ({ agentVersion: 'fake' }), ...answers }),
   })
-  return listen(http2.createServer(handler), socketPath)
+  const server = http2.createServer({ settings: { initialWindowSize: STREAM_WINDOW_BYTES } }, handler)
+  server.on('session', (session) => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
+  return listen(server, socketPath)
 }
 
 /** Anything HTTP/2 on a unix socket. */
