@@ -2,6 +2,14 @@ import { host, NOTHING, or, type P, t, v, why } from './fault-parts.ts'
 
 /** Words of hosts that join, are upgraded and leave. */
 export const HOST_LIFE_TEXT = {
+  'host/not-accepting': (p: P) =>
+    p['why'] === 'draining'
+      ? t(
+          `${host(p)} is drained and takes no new VMs.`,
+          NOTHING,
+          `Choose another host, or let it take VMs again with "eitri host drain ${or(p['host'], 'NAME')} --undo".`,
+        )
+      : t(`${host(p)} is being removed and takes no new VMs.`, NOTHING, 'Choose another host.'),
   'agent/too-old': (p: P) =>
     t(
       `The agent on ${host(p)}${p['version'] ? ` (${p['version']})` : ''} is too old for ${or(p['what'], 'this')}.`,

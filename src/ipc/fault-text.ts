@@ -40,7 +40,6 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
       NOTHING,
       'Delete and purge them first, or remove with --force, which leaves them running there.',
     ),
-  'host/not-accepting': (p) => t(`${host(p)} is being removed and takes no new VMs.`, NOTHING, 'Choose another host.'),
   'host/unreachable': (p) =>
     t(
       `No answer from ${or(p['address'], host(p))}${why(p)}.`,

@@ -187,7 +187,8 @@ function candidates({ hosts, registry, view, clock }: VmsApiDeps, tenant: string
     return {
       id: host.id,
       name: host.name,
-      accepting: host.status === 'enrolled',
+      accepting: host.status === 'enrolled' && host.draining === '',
+      draining: host.draining !== '',
       answering: isAnswering(live, clock.monotonic()),
       arch: host.facts?.arch ?? '',
       backend: live.hello?.provisioner ?? host.backend,

@@ -93,6 +93,12 @@ export interface CapacityRow {
 
 export type HostStatus = 'enrolled' | 'decommissioning'
 
+/** How it is signed in to: by the person's SSH, by this store's own key, or not any more. */
+export type HostCredential = 'login' | 'key' | 'revoked'
+
+/** Takes no new VMs; those it has are stopped, or left. */
+export type HostDraining = '' | 'stop' | 'leave'
+
 /** What onboarding knows at its end, written in one go. */
 export interface NewHost {
   tenant: string
@@ -105,9 +111,16 @@ export interface NewHost {
   /** SHA256:… of the SSH host key; empty without SSH. */
   hostKeyFingerprint: string
   facts: HostFactsRow | null
+  /** Absent = the person's SSH login. */
+  credential?: Exclude<HostCredential, 'revoked'>
 }
 
-export interface HostRow extends NewHost {
+export interface HostRow extends Omit<NewHost, 'credential'> {
+  labels: Record<string, string>
+  credential: HostCredential
+  /** Absent = it does not end by date. */
+  credentialEndsAt: Date | null
+  draining: HostDraining
   status: HostStatus
   /** Absent = never told. */
   capacity: CapacityRow | null
@@ -158,6 +171,10 @@ export interface RawHost {
   epoch: number
   sent_epoch: number
   created_at: string
+  labels: string
+  credential: HostCredential
+  credential_ends_at: string | null
+  draining: HostDraining
 }
 
 const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))
@@ -188,4 +205,8 @@ export const hostOf = (raw: RawHost): HostRow => ({
   epoch: BigInt(raw.epoch),
   sentEpoch: BigInt(raw.sent_epoch),
   createdAt: new Date(raw.created_at),
+  labels: JSON.parse(raw.labels) as Record<string, string>,
+  credential: raw.credential,
+  credentialEndsAt: raw.credential_ends_at === null ? null : new Date(raw.credential_ends_at),
+  draining: raw.draining,
 })

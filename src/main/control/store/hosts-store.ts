@@ -213,9 +213,9 @@ export class HostsStore {
     try {
       this.#db.run(
         `INSERT INTO hosts (id, tenant, name, kind, ssh, agent_socket_path, agent_executable, agent_state_dir, agent_identity,
-           agent_runs_as, agent_started_by, host_key_fingerprint, facts, created_at)
+           agent_runs_as, agent_started_by, host_key_fingerprint, facts, created_at, credential)
          VALUES ($id, $tenant, $name, $kind, $ssh, $socketPath, $executable, $stateDir, $identityPublicKey,
-           $runsAs, $startedBy, $hostKeyFingerprint, $facts, $createdAt)`,
+           $runsAs, $startedBy, $hostKeyFingerprint, $facts, $createdAt, $credential)`,
         {
           id: host.id,
           tenant: host.tenant,
@@ -226,6 +226,7 @@ export class HostsStore {
           hostKeyFingerprint: host.hostKeyFingerprint,
           facts: host.facts ? JSON.stringify(host.facts) : null,
           createdAt: new Date(this.#now()).toISOString(),
+          credential: host.credential ?? 'login',
         },
       )
     } catch (error) {

@@ -303,6 +303,11 @@ CREATE TABLE join_tokens (
   used_at TEXT,
   host_id TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+DROP TRIGGER vms_host_accepts;
+CREATE TRIGGER vms_host_accepts BEFORE INSERT ON vms
+WHEN NOT EXISTS (SELECT 1 FROM hosts WHERE id = NEW.host_id AND status = 'enrolled' AND draining = '')
+BEGIN SELECT RAISE(ABORT, 'host not accepting new VMs'); END;
 `
 
 /** Protected VMs are not deleted; autostart has a delay and an order; a clone names its source until its host has made it. */

@@ -263,15 +263,24 @@ export class VmsStore {
       )
     } catch (error) {
       if (brokeConstraint(error, 'host not accepting new VMs')) {
-        const host = this.#db.find<{ name: string }>('SELECT name FROM hosts WHERE id = $id', { id: vm.hostId })
+        const host = this.#db.find<{ name: string; draining: string }>(
+          'SELECT name, draining FROM hosts WHERE id = $id',
+          {
+            id: vm.hostId,
+          },
+        )
         if (!host) throw new Fault('host/not-found', 'permanent', { host: vm.hostId }, { cause: error })
-        throw new Fault('host/not-accepting', 'permanent', { host: host.name }, { cause: error })
+        throw notAccepting(host, error)
       }
       const tenant = this.#db.find<{ tenant: string }>('SELECT tenant FROM hosts WHERE id = $id', { id: vm.hostId })
       throw quotaFault(this.#db, nameTaken(error, vm.name), tenant?.tenant ?? '', { ...vm, vms: 1 })
     }
   }
 }
+
+/** Says which of the two ways out of the fleet the host is on. */
+export const notAccepting = ({ name, draining }: { name: string; draining: string }, cause?: unknown): Fault =>
+  new Fault('host/not-accepting', 'permanent', { host: name, ...(draining ? { why: 'draining' } : {}) }, { cause })
 
 function nameTaken(error: unknown, name: string): unknown {
   if (!brokeConstraint(error, 'vms.tenant, vms.name')) return error

@@ -10,6 +10,8 @@ export interface HostCandidate {
   name: string
   /** It takes new VMs. */
   accepting: boolean
+  /** Why it does not. Absent = it is being removed. */
+  draining?: boolean
   answering: boolean
   /** x86_64 or aarch64; empty = never told. */
   arch: string
@@ -28,7 +30,7 @@ export function chooseHost(hosts: readonly HostCandidate[], wanted: string, netw
   if (wanted !== '') {
     const host = hosts.find((h) => h.name === wanted) ?? hosts.find((h) => h.id === wanted)
     if (!host) throw new Fault('host/not-found', 'permanent', { host: wanted })
-    if (!host.accepting) throw new Fault('host/not-accepting', 'permanent', { host: host.name })
+    if (!host.accepting) throw notAccepting(host)
     return host
   }
   const all = hosts.filter((h) => h.accepting)
@@ -38,9 +40,12 @@ export function chooseHost(hosts: readonly HostCandidate[], wanted: string, netw
   const [best] = [...(answering.length > 0 ? answering : accepting)].sort(
     (a, b) => (b.freeMemMb ?? -1) - (a.freeMemMb ?? -1) || (a.name < b.name ? -1 : 1),
   )
-  if (!best) throw new Fault('host/none', 'permanent')
+  if (!best) throw hosts[0] ? notAccepting(hosts[0]) : new Fault('host/none', 'permanent')
   return best
 }
+
+const notAccepting = ({ name, draining }: HostCandidate): Fault =>
+  new Fault('host/not-accepting', 'permanent', { host: name, ...(draining ? { why: 'draining' } : {}) })
 
 export interface ImageChoice {
   url: string
