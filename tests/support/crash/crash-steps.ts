@@ -2,6 +2,7 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -63,6 +64,8 @@ export class Round {
   readonly #epochs: bigint[] = []
   #at = 0
   link!: Link
+  /** A second VM of the step, gone at its end. */
+  readonly otherId = newId()
   /** The agent is the one that will crash, or is only watched. */
   first = true
 
@@ -229,6 +232,68 @@ const restart: Step = {
     const isNew: Goal = (report) =>
       rowIs(victim.id, 'running')(report) && (!round.first || round.world.look().vmms.get(victim.id)?.[0] !== pid)
     await round.want([victim.spec], isNew)
+  },
+}
+
+/** The record says how large the disk is, after the disk is. */
+const hasDisk =
+  (world: CrashWorld, id: string, diskGb: number): Goal =>
+  () =>
+    JSON.parse(readFileSync(world.vmFile(id, 'record.json'), 'utf8')).disk_gb === diskGb
+
+async function grow(round: Round): Promise<void> {
+  const { victim, world } = round
+  if (round.first) victim.with({ diskGb: victim.spec.diskGb + 1 })
+  await round.want([victim.spec], hasDisk(world, victim.id, victim.spec.diskGb))
+}
+
+export const growRunning: Step = {
+  name: 'the disk of a running VM grows',
+  needs: 'running',
+  gives: 'running',
+  play: grow,
+}
+
+export const growStopped: Step = {
+  name: 'the disk of a stopped VM grows',
+  needs: 'stopped',
+  gives: 'stopped',
+  play: grow,
+}
+
+function cloneOf({ victim, otherId }: Round, change: MessageInitShape<typeof VmSpecSchema> = {}): VmSpec {
+  const { $typeName: _, ...spec } = victim.spec
+  const own = { vmId: otherId, name: 'clone', cloneOf: victim.id, diskGb: spec.diskGb + 1 }
+  return create(VmSpecSchema, { ...spec, ...own, ...change } as MessageInitShape<typeof VmSpecSchema>)
+}
+
+async function purgeOther(round: Round): Promise<void> {
+  const { victim, otherId } = round
+  const deleted = cloneOf(round, { tombstone: { graceS: 0n } })
+  await round.want([victim.spec, deleted], ({ destroyed }) => destroyed.includes(otherId))
+  await round.want([victim.spec], ({ destroyed }) => !destroyed.includes(otherId))
+}
+
+export const cloneStopped: Step = {
+  name: 'a stopped VM is cloned, and the clone purged',
+  needs: 'stopped',
+  gives: 'stopped',
+  async play(round) {
+    await round.want([round.victim.spec, cloneOf(round)], rowIs(round.otherId, 'stopped'))
+    await purgeOther(round)
+  },
+}
+
+export const noRoomForClone: Step = {
+  name: 'a disk has no room for a clone',
+  needs: 'stopped',
+  gives: 'stopped',
+  start: { fileBytes: 64 * 1024 },
+  async play(round) {
+    const { victim, otherId } = round
+    const goal = round.first ? failed(otherId) : rowIs(otherId, 'stopped')
+    await round.want([victim.spec, cloneOf(round)], goal)
+    if (!round.first) await purgeOther(round)
   },
 }
 
@@ -404,7 +469,7 @@ export const collect: Step = {
 /** In an order in which one mostly finds what the one before left. */
 export const STEPS: readonly Step[] = [
   ...[createFromUrl, startAgain, fullLog, longConsole, restart, quarantine, undelete, stopGently, boot, stopByForce],
-  ...[damagedDesired, purge],
+  ...[growStopped, cloneStopped, noRoomForClone, boot, growRunning, damagedDesired, purge],
   ...[createPushed, createKernel, collect, pushWrong, pushShorter, noRoomForImage, noRoomForDisk, noRoomForKernel],
 ]
 

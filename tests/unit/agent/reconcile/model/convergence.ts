@@ -56,6 +56,7 @@ function notYet(id: string, referee: Referee, world: World): string {
   }
   if (row && isBlocked(row, id, referee, world)) return ''
   if (row?.phase !== 'ready' || record?.bootId === '') return `${seen} is not ready`
+  if ((record?.diskGb ?? 0) < spec.diskGb) return `${seen} has a disk of ${record?.diskGb} GiB, not ${spec.diskGb}`
   return isUp(spec) === runs ? '' : `${seen} is not ${spec.powerState}`
 }
 

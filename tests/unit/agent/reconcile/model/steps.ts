@@ -64,6 +64,13 @@ const EDITS: Record<string, (spec: VmSpec) => void> = {
   shrink: (spec) => {
     spec.memMb = 256
   },
+  'grow the disk': (spec) => {
+    spec.diskGb += 5
+  },
+  'start later': (spec) => {
+    spec.autostartOrder++
+    spec.autostartDelayS = 330
+  },
   'autostart off': (spec) => {
     spec.autostart = false
   },
