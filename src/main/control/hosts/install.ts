@@ -43,8 +43,10 @@ const UNDO_TIMEOUT_MS = 60_000
 export function installMode(look: HostLook, useSudo: boolean, host: string): InstallMode {
   if (look.isRoot) return 'root'
   if (!useSudo) return 'user'
-  if (look.sudo === 'none') throw new Fault('ssh/sudo-refused', 'permanent', { host, detail: 'there is no sudo' })
-  return 'sudo'
+  if (look.sudo !== 'none') return 'sudo'
+  const detail = look.doas ? 'there is no sudo; its doas is not used' : 'there is no sudo'
+  const next = 'Install sudo there, or add the host without sudo: its agent then runs as that login.'
+  throw new Fault('ssh/sudo-refused', 'permanent', { host, detail, next })
 }
 
 /**

@@ -34,6 +34,7 @@ for p in gunzip gzip sha256sum cat; do has "$p" && say "has_$p" yes; done
 if [ "$(id -u)" = 0 ]; then say sudo root
 elif has sudo; then if sudo -n true 2>/dev/null; then say sudo free; else say sudo password; fi
 else say sudo none; fi
+has doas && say doas yes
 free() { kib=$(df -Pk "$1" 2>/dev/null | awk 'END { print $4 }'); [ -n "$kib" ] && echo $((kib * 1024)); }
 say home_free "$(free "$HOME")"
 say system_free "$(free /usr/local)"

@@ -29,6 +29,8 @@ export interface HostLook {
   packageManager: string
   /** What sudo is to this login: not needed, without a password, with one, not there. */
   sudo: 'root' | 'free' | 'password' | 'none'
+  /** It has doas, which cannot be given a password without a terminal and is not used. */
+  doas: boolean
   hasGunzip: boolean
   hasSha256: boolean
   homeWritable: boolean
@@ -97,6 +99,7 @@ export function parseLook(output: string): HostLook {
     qemuImg: values.has('qemu_img'),
     packageManager: text('packages'),
     sudo: oneOf(text('sudo'), ['root', 'free', 'password'], 'none'),
+    doas: values.has('doas'),
     hasGunzip: values.has('has_gunzip') || values.has('has_gzip'),
     hasSha256: values.has('has_sha256sum'),
     homeWritable: values.has('home_writable'),

@@ -23,11 +23,18 @@ export async function checkSudo(
       await run(secret)
       return secret
     } catch (error) {
-      const refused = error instanceof Fault && error.code === 'ssh/sudo-refused' && 'retry' in error.params
-      if (!refused || asked >= SECRET_TRIES) throw error
+      if (!(error instanceof Fault) || error.code !== 'ssh/sudo-refused') throw error
+      if (!('retry' in error.params) || asked >= SECRET_TRIES) throw error
       const problem = secret === undefined ? '' : 'sudo did not take that password.'
-      secret = (await task.ask({ kind: 'secret', what: 'sudo_password', of: login, problem })).secret
+      const of = whosePassword(login, error.params['whose'] ?? '')
+      secret = (await task.ask({ kind: 'secret', what: 'sudo_password', of, problem })).secret
       if (!secret) throw error
     }
   }
+}
+
+/** sudo may want the password of another than the login (rootpw, targetpw). */
+function whosePassword(login: string, whose: string): string {
+  const [user, host] = login.split('@')
+  return whose === '' || whose === user ? login : `${whose}@${host}`
 }

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
 import type { CommandChannel } from './channel.ts'
 import type { SshConnection } from './connection.ts'
 import { shellWord } from './exec.ts'
+import { bySudo, type SudoAs, SudoTalk } from './sudo-talk.ts'
 
 /** What `eitri-agent rpc --stdio` says before the first byte of the agent's socket. */
 export const RPC_MAGIC = 'EITRI-AGENT-RPC 1\n'
@@ -11,26 +13,41 @@ const NOISE_BYTES = 64 * KiB
 const START_TIMEOUT_MS = 15_000
 const NOT_LISTENING = 3
 
+export interface StdioOptions {
+  /** Name of the host, for faults. */
+  host: string
+  signal: AbortSignal
+  /** It stays for the life of the connection. */
+  lasting?: boolean
+  /** As root: for a login that may not open the socket yet. */
+  sudo?: SudoAs | undefined
+}
+
 /**
- * The agent's socket through its own program, for servers that forbid forwarding. Raises agent/not-running,
- * agent/missing, and ssh/protocol.
+ * The agent's socket through its own program, for servers that forbid forwarding, or that run nothing else. Raises
+ * agent/not-running, agent/missing, ssh/sudo-refused and ssh/protocol.
  */
 export async function openStdio(
   connection: Pick<SshConnection, 'exec'>,
   agent: { executable: string; socketPath: string },
-  { host, signal, lasting = false }: { host: string; signal: AbortSignal; lasting?: boolean },
+  { host, signal, lasting = false, sudo }: StdioOptions,
 ): Promise<CommandChannel> {
   const command = `${shellWord(agent.executable)} rpc --stdio --socket ${shellWord(agent.socketPath)}`
-  const channel = await connection.exec(command, { lasting })
+  const mark = `eitri-${randomBytes(8).toString('hex')}`
+  const channel = await connection.exec(sudo ? bySudo(mark, command) : command, { lasting })
+  const talk = sudo ? new SudoTalk(mark, sudo, channel) : undefined
   let said = ''
   channel.stderr.on('data', (chunk: Buffer) => {
-    if (said.length < NOISE_BYTES) said += chunk.toString('utf8')
+    if (said.length >= NOISE_BYTES) return
+    said += chunk.toString('utf8')
+    talk?.heard(said)
   })
   channel.on('error', () => {})
   return new Promise((resolve, reject) => {
     let noise = Buffer.alloc(0)
     const settle = (end: () => void) => {
       clearTimeout(timer)
+      talk?.stop()
       signal.removeEventListener('abort', abort)
       channel.off('readable', read)
       channel.off('close', closed)
@@ -43,7 +60,7 @@ export async function openStdio(
       })
     const abort = () => fail(signal.reason)
     const protocol = (detail: string) => fail(new Fault('ssh/protocol', 'transient', { host, detail }))
-    const closed = () => fail(endFault(host, exit, said))
+    const closed = () => fail(exit !== NOT_LISTENING && talk ? talk.fault(host, said) : endFault(host, exit, said))
     let exit: number | null = null
     const read = () => {
       for (let chunk = channel.read() as Buffer | null; chunk !== null; chunk = channel.read() as Buffer | null) {

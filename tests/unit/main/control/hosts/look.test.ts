@@ -106,7 +106,8 @@ describe('the agent for a host', () => {
     expect(installMode(look({ isRoot: true }), true, 'rack1')).toBe('root')
     expect(installMode(look(), true, 'rack1')).toBe('sudo')
     expect(installMode(look(), false, 'rack1')).toBe('user')
-    expect(() => installMode(look({ sudo: 'none' }), true, 'rack1')).toThrow('no sudo')
+    expect(() => installMode(look({ sudo: 'none' }), true, 'rack1')).toThrow('there is no sudo"')
+    expect(() => installMode(look({ sudo: 'none', doas: true }), true, 'rack1')).toThrow('its doas is not used')
   })
 })
 

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
 import { describe, expect, it } from 'vitest'
+import type { Fault } from '../../../../../../src/ipc/faults.ts'
 import { runCommand, shellWord } from '../../../../../../src/main/control/hosts/ssh/exec.ts'
 import { framed, runScript } from '../../../../../../src/main/control/hosts/ssh/script.ts'
 import { openStdio, RPC_MAGIC } from '../../../../../../src/main/control/hosts/ssh/stdio-carrier.ts'
@@ -56,11 +57,33 @@ describe('a script on a host', () => {
     expect((await runScript(login(['/bin/sh', '-c']), 'cat; echo after', options())).output).toBe('after\n')
   })
 
-  it('ends with ssh/protocol when the login runs no commands', async () => {
-    const refusing = login(['/bin/sh', '-c'], 'echo "This account is not available" >&2; exit 1; ')
+  it.each([
+    ['says so', 'echo "This account is not available" >&2; exit 1; '],
+    ['says so as its output', 'echo MOTD; echo "This account is not available"; exit 1; '],
+  ])('ends with ssh/no-shell when the login runs no commands and %s', async (_, noise) => {
+    const refusing = login(['/bin/sh', '-c'], noise)
     await expect(runScript(refusing, 'true', options())).rejects.toMatchObject({
-      code: 'ssh/protocol',
-      params: { detail: expect.stringContaining('This account is not available') },
+      code: 'ssh/no-shell',
+      params: { detail: 'it said "This account is not available"' },
+    })
+  })
+
+  it('ends with ssh/no-shell when the login’s shell waits for somebody', async () => {
+    const waiting = login(['/bin/sh', '-c'], 'printf "Press enter: "; read x; exit; ')
+    await expect(runScript(waiting, 'true', options({ timeoutMs: 300 }))).rejects.toMatchObject({
+      code: 'ssh/no-shell',
+      params: { detail: expect.stringMatching(/^it did not run a command: .* 0.3 s; it said "Press enter:"$/) },
+    })
+  })
+
+  it('knows a login whose fixed command is the agent’s own program', async () => {
+    const forced = login(
+      ['/bin/sh', '-c'],
+      `echo MOTD; printf '${JSON.stringify(RPC_MAGIC).slice(1, -1)}'; cat; exit; `,
+    )
+    await expect(runScript(forced, 'true', options())).rejects.toMatchObject({
+      code: 'ssh/no-shell',
+      params: { forced: 'eitri-agent' },
     })
   })
 
@@ -79,7 +102,7 @@ describe('a script on a host', () => {
 
   it('has no code before its end mark came', () => {
     expect(framed('MOTD\nm-start\nhalf', 'm')).toEqual({ output: 'half' })
-    expect(framed('m-start\nall\n\nm-end 4\nbye', 'm')).toEqual({ output: 'all\n', code: 4 })
+    expect(framed('m-start\nall\n\nm-end 4\nbye', 'm')).toEqual({ output: 'all\n', code: 4, rest: 'bye' })
     expect(framed('nothing', 'm')).toEqual({ output: '' })
   })
 })
@@ -114,8 +137,29 @@ describe('a script by sudo', () => {
     await expect(refused).rejects.toMatchObject({ code: 'ssh/sudo-refused', params: { detail, retry: 'password' } })
   })
 
+  it('says whose password is asked for', async () => {
+    const asks = 'sudo() { printf %s "$3" | sed s/%p/root/ >&2; read -r x; return 1; }; '
+    const root = login(['/bin/bash', '-c'], asks)
+    const refused = runScript(root, 'true', options({ sudo: { password: undefined } }))
+    await expect(refused).rejects.toMatchObject({ params: { retry: 'password', whose: 'root' } })
+  })
+
+  it('that asks something else is refused in its words, and gets no password for it', async () => {
+    const asking = login(
+      ['/bin/bash', '-c'],
+      'sudo() { printf "Verification code: " >&2; read -r x; echo "$x" >&2; return 1; }; ',
+    )
+    const refused = await runScript(asking, 'true', options({ sudo: { password: 'x1y2' } })).catch((e: Fault) => e)
+    expect(refused).toMatchObject({
+      code: 'ssh/sudo-refused',
+      params: { detail: expect.stringContaining('Verification code:') },
+    })
+    expect(JSON.stringify(refused)).not.toContain('x1y2')
+  })
+
   it('of a login that may not is refused for good, in sudo’s own words', async () => {
-    const never = login(['/bin/bash', '-c'], 'sudo() { echo "dev is not in the sudoers file." >&2; return 1; }; ')
+    const words = 'echo "dev is not in the sudoers file." >&2; echo "This incident has been reported." >&2'
+    const never = login(['/bin/bash', '-c'], `sudo() { ${words}; return 1; }; `)
     const refused = runScript(never, 'true', options({ sudo: { password: 'x' } }))
     await expect(refused).rejects.toMatchObject({ params: { detail: 'dev is not in the sudoers file.' } })
     await expect(refused).rejects.not.toMatchObject({ params: { retry: expect.anything() } })
