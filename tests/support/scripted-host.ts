@@ -14,6 +14,11 @@ import { FakeTerminal } from './fake-terminal.ts'
 
 export const HOST = 'a'.repeat(32)
 
+const pathsIn = (dir: string) => ({
+  ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }),
+  renderer: undefined,
+})
+
 /** A real control plane with its API and command line, and one host, "rack", whose agent says what it is told to say. */
 export class ScriptedHost implements AsyncDisposable {
   readonly agent: FakeSyncAgent
@@ -37,7 +42,7 @@ export class ScriptedHost implements AsyncDisposable {
   static async open(sow: (stores: Stores) => void = () => {}): Promise<ScriptedHost> {
     const dir = mkdtempSync(join(tmpdir(), 'eitri-scripted-'))
     const agent = await FakeSyncAgent.start()
-    const paths = { ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }), renderer: undefined }
+    const paths = pathsIn(dir)
     const stores = openStores(paths.database, systemClock)
     const { socketPath, identityPublicKey } = agent
     stores.hosts.create({
@@ -48,6 +53,11 @@ export class ScriptedHost implements AsyncDisposable {
     })
     sow(stores)
     stores.db.close()
+    return await ScriptedHost.#started(dir, agent)
+  }
+
+  static async #started(dir: string, agent: FakeSyncAgent): Promise<ScriptedHost> {
+    const paths = pathsIn(dir)
     const control = createControlPlane({
       ...{ clock: systemClock, log: silentLog, paths, env: { HOME: dir }, version: '0.1.0-test' },
       ...{ platform: 'linux', arch: 'x64', controllerName: 'test' },
@@ -55,6 +65,13 @@ export class ScriptedHost implements AsyncDisposable {
     await control.start()
     await vi.waitFor(() => expect(agent.attached).toBe(1), { timeout: 5_000 })
     return new ScriptedHost(dir, paths.database, agent, control, paths.apiSocket)
+  }
+
+  /** The control plane stopped and started again on the same data folder, `meanwhile` in between; take this one for the old. */
+  async restart(meanwhile: () => void = () => {}): Promise<ScriptedHost> {
+    await this.#control.stop()
+    meanwhile()
+    return await ScriptedHost.#started(this.#dir, this.agent)
   }
 
   /** A VM the host is told of; its id. */
@@ -65,8 +82,13 @@ export class ScriptedHost implements AsyncDisposable {
 
   /** The command line, as a person types it. */
   async eitri(...argv: string[]) {
+    return await this.eitriWith('', ...argv)
+  }
+
+  /** The same with something on standard input. */
+  async eitriWith(stdin: string, ...argv: string[]) {
     const io = new FakeTerminal()
-    io.stdin.end()
+    io.stdin.end(stdin)
     const code = await runCli(argv, {
       ...{ io, now: () => Date.now(), apiSocket: () => this.apiSocket },
       embed: async () => ({ async stop() {} }),
