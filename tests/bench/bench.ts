@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt, TARGETS } from '../../scripts/build.ts'
 import { BROWSER_PARTS, ensureParts, TEST_PARTS, VM_PARTS } from '../../scripts/parts.ts'
 import { benchAdopt, benchAgentMemory, benchAppMemory, benchRoundTrip } from './agent.ts'
+import { benchAudit } from './audit.ts'
 import { benchConsole } from './console.ts'
 import { benchCreate, benchCreateToVmm } from './create.ts'
 import { benchFleet } from './fleet.ts'
@@ -18,6 +19,7 @@ const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<B
   { names: ['agent_pss', 'agent_pss_per_vm'], run: benchAgentMemory },
   { names: ['app_pss'], run: benchAppMemory },
   { names: ['report_1000'], run: benchReport },
+  { names: ['audit_page'], run: benchAudit },
   { names: ['fleet_200x50', 'fleet_200x50_cpu', 'fleet_200x50_writes'], run: benchFleet },
   { names: ['console_throughput'], run: benchConsole },
   { names: ['proxy_throughput'], run: benchProxy },

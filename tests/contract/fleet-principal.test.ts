@@ -70,6 +70,17 @@ describe('who asks', () => {
     expect(who('vm.delete')).toMatchObject({ client: 'cli' })
   })
 
+  it('what a host reports by itself has no user, also when a request began its link', async () => {
+    const id = await rig.vm('web')
+    await rig.client.hosts.reconnectHost({ host: 'rack' })
+    await rig.client.vms.deleteVm({ vm: 'web' })
+    await rig.client.vms.purgeVm({ vm: 'web' })
+    await expect.poll(() => rig.agent.snapshots.at(-1)?.state?.vms[0]?.tombstone?.graceS).toBe(0n)
+    rig.agent.report({ destroyed: [id], lastSeenEpoch: rig.agent.snapshots.at(-1)?.epoch ?? 0n })
+    await expect.poll(() => auditRows()[0]?.action).toBe('vm.reap')
+    expect(auditRows()[0]).toMatchObject({ user: '', client: 'eitri', requestId: '', vmId: id, tenant: 'default' })
+  })
+
   it('a console opens in a tenant that is there, and in no other', async () => {
     const upgrade = (query: string, headers: Record<string, string> = {}) =>
       new Promise<string>((resolve) => {

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws'
 import { LIMITS, MiB } from '../../ipc/units.ts'
+import { askingHeaders } from '../fleet-client.ts'
 
 /** A port as Electron gives it to its main process. */
 export interface WindowPort {
@@ -16,7 +17,11 @@ const UNSENT_BYTES = MiB
 
 /** Joins a window's message port to the control plane's /console, frame by frame; either end closes the other, with a reason for the window. */
 export function joinConsole(port: WindowPort, socketPath: string): void {
-  const socket = new WebSocket(`ws+unix:${socketPath}:/console`, { perMessageDeflate: false, maxPayload: FRAME_BYTES })
+  const socket = new WebSocket(`ws+unix:${socketPath}:/console`, {
+    headers: askingHeaders({ client: 'app' }),
+    perMessageDeflate: false,
+    maxPayload: FRAME_BYTES,
+  })
   let over = false
   const end = (reason: string) => {
     if (over) return

@@ -35,7 +35,10 @@ export function rangesOf(db: Database, query: AuditQuery): Range[] {
   // What one thing or one request left is few rows: those are looked through.
   const scopes: Scope[] = about ? [{}] : scopesOf(db, query)
   const where = wheres(query, about)
-  const params = paramsOf(query, about)
+  const params = {
+    ...paramsOf(query, about),
+    ...(query.since === undefined ? {} : { fromId: firstSince(db, query.since) }),
+  }
   const up = query.afterId !== undefined
   return scopes.map(({ tenant, action }) => {
     const own = [
@@ -48,6 +51,12 @@ export function rangesOf(db: Database, query: AuditQuery): Range[] {
       params: { ...params, ...(tenant === undefined ? {} : { tenant }), ...(action === undefined ? {} : { action }) },
     }
   })
+}
+
+/** Times rise with ids but where a clock was set: below this id nothing is as young. */
+function firstSince(db: Database, since: Date): number {
+  const sql = 'SELECT min(id) id FROM (SELECT id FROM audit INDEXED BY audit_at WHERE at >= $since)'
+  return db.find<{ id: number | null }>(sql, { since: since.toISOString() })?.id ?? Number.MAX_SAFE_INTEGER
 }
 
 /** One page of them all, in the query's order. */
@@ -82,11 +91,7 @@ function wheres(query: AuditQuery, about: boolean): string[] {
     ...(query.vmId === undefined ? [] : ["vm_id = $vmId AND vm_id <> ''"]),
     ...(query.hostId === undefined ? [] : ["host_id = $hostId AND host_id <> ''"]),
     ...(query.requestId === undefined ? [] : ["request_id = $requestId AND request_id <> ''"]),
-    ...(query.since === undefined
-      ? []
-      : [
-          'at >= $since AND id >= coalesce((SELECT min(id) FROM (SELECT id FROM audit INDEXED BY audit_at WHERE at >= $since)), 9e18)',
-        ]),
+    ...(query.since === undefined ? [] : ['at >= $since AND id >= $fromId']),
     ...(query.beforeId === undefined ? [] : ['id < $beforeId']),
     ...(query.afterId === undefined ? [] : ['id > $afterId']),
     ...(about && query.tenants ? ['tenant IN (SELECT value FROM json_each($tenants))'] : []),

@@ -19,8 +19,6 @@ import { ManualClock } from '../a-clock.ts'
 import { aContext } from '../a-context.ts'
 import { aHost, aStore, aVm } from '../a-store.ts'
 
-const context = aContext()
-
 function anApi() {
   const stores = aStore()
   const clock = new ManualClock()
@@ -57,10 +55,10 @@ function anApi() {
       stores.hosts.remove(hostId)
     },
   })
-  const call = async (method: string, request: unknown) =>
-    (api as Record<string, (request: unknown, context: HandlerContext) => unknown>)[method]?.(request, context)
-  const add = (init: MessageInitShape<typeof AddHostRequestSchema>) =>
-    call('addHost', create(AddHostRequestSchema, init)) as Promise<Partial<AddHostResponse>>
+  const call = async (method: string, request: unknown, tenant = 'default') =>
+    (api as Record<string, (request: unknown, context: HandlerContext) => unknown>)[method]?.(request, aContext(tenant))
+  const add = (init: MessageInitShape<typeof AddHostRequestSchema>, tenant?: string) =>
+    call('addHost', create(AddHostRequestSchema, init), tenant) as Promise<Partial<AddHostResponse>>
   const remove = (init: MessageInitShape<typeof RemoveHostRequestSchema>) =>
     call('removeHost', create(RemoveHostRequestSchema, init)) as Promise<Partial<RemoveHostResponse>>
   const attach = (hostId: string, lastSeenEpoch = 0n) =>
@@ -99,6 +97,16 @@ describe('hosts API', () => {
       way: { kind: 'ssh', host: 'rack', user: 'ops', port: 2222, useSudo: true, password: 'pw', identityFile: '' },
     })
     expect(hosts.listAll()).toEqual([])
+  })
+
+  it('a host is in the tenant of who adds it, whose names alone are taken', async () => {
+    const { add, added, tasks, tenants, hosts } = anApi()
+    tenants.create('other', { maxVms: null, maxVcpus: null, maxMemMb: null, maxDiskGb: null, graceS: null })
+    hosts.create(aHost({ name: 'rack' }))
+    const { task } = await add({ name: 'rack', way: { case: 'local', value: {} }, ifAbsent: true }, 'other')
+    await tasks.ended(task?.id ?? '')
+    expect(added).toMatchObject([{ tenant: 'other', name: 'rack' }])
+    expect([tasks.list('other').length, tasks.list('default').length]).toEqual([1, 0])
   })
 
   it.each(['local', 'ssh'])('hands on that a %s host may be taken from another control plane', async (way) => {

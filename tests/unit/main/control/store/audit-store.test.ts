@@ -124,6 +124,25 @@ describe('audit store', () => {
     }
   })
 
+  it('answers since a moment also where the clock was set back meanwhile', () => {
+    const { audit, time } = aStore()
+    const offsets = [0, 10, 20, 5, 15, 25, 30]
+    const start = time.now
+    for (const [n, offset] of offsets.entries()) {
+      time.now = start + offset * 1000
+      audit.add({ action: `x.${n}`, tenant: n % 2 === 0 ? 'default' : 'system' })
+    }
+    for (const s of [-1, 0, 6, 12, 30, 31]) {
+      const since = new Date(start + s * 1000)
+      const wanted = offsets.flatMap((offset, n) => (offset >= s ? [`x.${n}`] : [])).reverse()
+      const query = { since, tenants: ['default', 'system'], limit: 100 }
+      expect(
+        audit.list(query).map((row) => row.action),
+        String(s),
+      ).toEqual(wanted)
+    }
+  })
+
   it('a mutation leaves what it changed, before and after, and vm.reap is the last row of a VM', () => {
     const { hosts, vms, audit } = aStore()
     const host = hosts.create(aHost())

@@ -97,6 +97,26 @@ describe('tasks', () => {
     expect(restarted.get('default', id)).toMatchObject({ state: 'failed', fault: { code: 'task/interrupted' } })
   })
 
+  it("another tenant's is none: not listed, looked at, answered or cancelled; everybody's is everyone's", async () => {
+    const { runner } = aRunner()
+    const [theirs, shared] = [
+      runner.start('other', 'add_host', 'a', forever),
+      runner.start('system', 'build_image', 'tiny', forever),
+    ]
+    expect(runner.list('default').map((task) => task.id)).toEqual([shared])
+    expect(runner.find('default', theirs)).toBeUndefined()
+    for (const work of [
+      () => runner.get('default', theirs),
+      () => runner.answer('default', theirs, 'q', {}),
+      () => runner.cancel('default', theirs),
+    ])
+      expect(faultOf(work)).toMatchObject({ code: 'task/not-found', params: { task: theirs } })
+    runner.cancel('default', shared)
+    await runner.ended(shared)
+    expect([runner.get('other', theirs).state, runner.get('other', shared).state]).toEqual(['running', 'cancelled'])
+    await runner.stop(1000)
+  })
+
   it('tell of bytes without writing them, coalesced', async () => {
     const { runner, clock, start, db } = aRunner()
     const shown: string[] = []
