@@ -113,7 +113,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     buildTiny: builders.tiny.possible,
     buildDebian: builders.debian.possible,
     sshConfigHosts: hosts.sshConfigHosts,
-    store: () => storeState({ stores, registry }),
+    store: (tenant: string) => storeState({ stores, registry }, tenant),
   }
   const routes = (router: ConnectRouter) => {
     router.service(FleetService, fleetApi(feed, info, stopping.signal))

@@ -16,18 +16,18 @@ export interface FleetInfo {
   buildDebian(): { possible: boolean; detail: string }
   sshConfigHosts(): Promise<string[]>
   /** Words of GetStore; empty = it is fine. */
-  store(): { problem: string; readOnlyReason: string }
+  store(tenant: string): { problem: string; readOnlyReason: string }
 }
 
 /** The stream of the whole fleet of a tenant, and what this control plane is. Streams end when `stopping` aborts. */
 export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSignal): ServiceImpl<typeof FleetService> {
   return {
     watchFleet: (_, context) => feeds.watch(principalOf(context).tenant, AbortSignal.any([context.signal, stopping])),
-    getInfo: async () => {
+    getInfo: async (_, context) => {
       const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
       const tiny = info.buildTiny()
       const debian = info.buildDebian()
-      const { problem, readOnlyReason } = info.store()
+      const { problem, readOnlyReason } = info.store(principalOf(context).tenant)
       return {
         version: info.version,
         fleetId: info.fleetId,

@@ -12,6 +12,7 @@ import { MIGRATIONS } from '../store/migrations.ts'
 import type { Stores } from '../store/stores.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
+import { principalOf } from './principal.ts'
 
 const MAX_COPIES = 50
 /** Paths people chose, newest first. */
@@ -30,10 +31,13 @@ export interface StoreApiDeps {
 
 export type StoreState = ReturnType<typeof storeState>
 
-/** What is wrong with the store, and since that what cannot be done. Empty = nothing. */
-export function storeState({ stores: { db, hosts }, registry }: Pick<StoreApiDeps, 'stores' | 'registry'>) {
+/** What is wrong with the store, and since that what cannot be done. Empty = nothing. Hosts are the tenant's. */
+export function storeState(
+  { stores: { db, hosts }, registry }: Pick<StoreApiDeps, 'stores' | 'registry'>,
+  tenant: string,
+) {
   const ahead = hosts
-    .listAll()
+    .list(tenant)
     .filter((host) => hasNewer(host, registry.live(host.id).session?.hello.lastSeenEpoch ?? 0n))
   const { damage, full } = db
   const problem = damage ? 'damaged' : full !== '' ? 'disk_full' : ahead.length > 0 ? 'older_than_hosts' : ''
@@ -45,11 +49,11 @@ export function storeState({ stores: { db, hosts }, registry }: Pick<StoreApiDep
 export function storeApi(deps: StoreApiDeps): ServiceImpl<typeof StoreService> {
   const { stores, file, clock } = deps
   return {
-    getStore: () => ({
+    getStore: (_, context) => ({
       path: file,
       schema: MIGRATIONS.length,
       sizeBytes: BigInt(sizeOf(file)),
-      ...storeState(deps),
+      ...storeState(deps, principalOf(context).tenant),
       copies: copiesOf(stores, file).map(copyMessage),
       writes: BigInt(stores.db.writes),
     }),

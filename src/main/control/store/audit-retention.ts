@@ -30,6 +30,7 @@ export interface AuditRetention {
   run(signal: AbortSignal): Promise<void>
 }
 
+/** Of the trail of all tenants; kept in the settings, as whole days. */
 export function auditRetention({ db, audit, settings, clock, log }: RetentionDeps): AuditRetention {
   let wake = new AbortController()
   const days = () => {

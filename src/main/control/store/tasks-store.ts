@@ -1,9 +1,8 @@
 import type { FaultData } from '../../../ipc/faults.ts'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
-import type { Question } from '../tasks/task-context.ts'
+import type { Question, TaskKind } from '../tasks/task-context.ts'
 import type { Database } from './database.ts'
 
-export type TaskKind = 'add_host' | 'remove_host' | 'build_image' | 'push_image'
 export type TaskState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled'
 
 export interface TaskStepRow {

@@ -1,5 +1,6 @@
 import type { Fault } from '../../../ipc/faults.ts'
-import type { TaskKind } from '../store/tasks-store.ts'
+
+export type TaskKind = 'add_host' | 'remove_host' | 'sign_in' | 'build_image' | 'push_image'
 
 /** What a task may ask a person; mirrors TaskQuestion. */
 export type Question =

@@ -3,9 +3,9 @@ import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
-import type { TaskKind, TaskRow, TasksStore } from '../store/tasks-store.ts'
+import type { TaskRow, TasksStore } from '../store/tasks-store.ts'
 import { RunningTask } from './running-task.ts'
-import type { Answer, TaskRun, TaskStarter } from './task-context.ts'
+import type { Answer, TaskKind, TaskRun, TaskStarter } from './task-context.ts'
 
 const MAX_RUNNING = 64
 /** Bytes shown at most this often per task, ms. */
