@@ -57,6 +57,25 @@ const sshHost = z
   .max(255)
   .regex(/^[A-Za-z0-9_[][A-Za-z0-9._:\]%-]*$/, 'use a host name, an address or a name from your ssh configuration')
 
+/** Bounds of a VM's place among those its host starts by itself. */
+export const AUTOSTART = { maxDelayS: 3600, maxOrder: 10_000 } as const
+const MAX_LABELS = 64
+
+const autostartDelayS = z.number().int().min(0).max(AUTOSTART.maxDelayS, 'a delay is at most 3600 seconds')
+const autostartOrder = z.number().int().min(0).max(AUTOSTART.maxOrder, 'an order is at most 10000')
+const labelKey = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and ._/- only')
+const labels = z
+  .record(labelKey, oneLine(255))
+  .refine((all) => Object.keys(all).length <= MAX_LABELS, `at most ${MAX_LABELS} labels`)
+const power = z.enum(['running', 'stopped'], 'running or stopped')
+
+/** 0 = as it is. */
+const orAsItIs = (size: z.ZodType<number, number>) => z.union([z.literal(0), size])
+
 /** Sizes a VM gets where neither the request nor its image names one. */
 export const DEFAULT_SIZE = { vcpus: 1, memMb: 512, diskGb: 10 } as const
 
@@ -89,15 +108,11 @@ export const rules = {
         .max(32, 'at most 32 keys'),
       network: z.union([empty, name]),
       backend: z.enum(['', 'qemu', 'cloud-hypervisor', 'vfkit'], 'qemu, cloud-hypervisor or vfkit'),
-      power: z.enum(['running', 'stopped'], 'running or stopped'),
-      labels: z.record(
-        z
-          .string()
-          .min(1)
-          .max(63)
-          .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and ._/- only'),
-        oneLine(255),
-      ),
+      power,
+      labels,
+      autostartDelayS: autostartDelayS.default(0),
+      autostartOrder: autostartOrder.default(0),
+      template: z.union([empty, nameOrId]).default(''),
       clockPolicy,
       vmId: z.union([empty, z.string().refine(isId, 'use 32 lower-case hex characters')]),
     })
@@ -107,6 +122,11 @@ export const rules = {
     })
     .refine((r) => r.image === '' || r.imageUrl === '', { path: ['image'], error: 'give an image or a URL, not both' }),
   addHost: z.object({ name }),
+  signInHost: z.object({
+    password: z.string().max(1024),
+    passphrase: z.string().max(1024),
+    sudoPassword: z.string().max(1024),
+  }),
   sshWay: z.object({
     host: sshHost,
     port: port.optional(),
@@ -139,7 +159,41 @@ export const rules = {
     imageSha256: z.union([empty, sha256]),
   }),
   vmRef: z.object({ vm: nameOrId }),
-  updateVm: z.object({ vm: nameOrId, clockPolicy }),
+  updateVm: z.object({
+    vm: nameOrId,
+    clockPolicy,
+    vcpus: orAsItIs(vcpus).default(0),
+    memMb: orAsItIs(memMb).default(0),
+    diskGb: orAsItIs(diskGb).default(0),
+    labels: labels.default({}),
+    removeLabels: z.array(labelKey).max(MAX_LABELS, `at most ${MAX_LABELS} labels`).default([]),
+    protected: z.boolean().optional(),
+    autostart: z.boolean().optional(),
+    autostartDelayS: autostartDelayS.optional(),
+    autostartOrder: autostartOrder.optional(),
+    name: z.union([empty, name]).default(''),
+  }),
+  /** What is left of a VM's labels once some are set and others taken away. */
+  allLabels: z.object({ labels }),
+  cloneVm: z.object({
+    vm: nameOrId,
+    name: z.union([empty, name]),
+    vcpus: orAsItIs(vcpus),
+    memMb: orAsItIs(memMb),
+    diskGb: orAsItIs(diskGb),
+    power,
+  }),
+  createTemplate: z.object({ name, vm: nameOrId, description: oneLine(500) }),
+  templateRef: z.object({ template: nameOrId }),
+  importImage: z.object({
+    name,
+    path: z
+      .string()
+      .min(1, 'name a file')
+      .max(4096)
+      .refine((path) => !path.includes('\0'), 'not a path'),
+    arch: z.enum(['x86_64', 'aarch64'], 'x86_64 or aarch64'),
+  }),
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),

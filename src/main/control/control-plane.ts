@@ -78,7 +78,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const trust = fleetTrust(ports, stores, registry)
   const hosts = createFleetHosts({ ports, stores, registry, hub, trust })
   const retention = auditRetention({ ...stores, clock, log })
-  const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, clock })
+  const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, secrets: hosts.secrets, clock })
   const feed = new FleetFeeds(view, clock)
   const stopping = new AbortController()
 
@@ -89,6 +89,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
   registry.onChange((hostId) => feed.hostChanged(hostId))
   stores.db.onReplaced(() => feed.restart())
   hosts.pushes.onChange((hostId) => feed.pushChanged(hostId))
+  hosts.secrets.onChange((hostId) => feed.hostChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
   const broker = createConsoleBroker({ vms: consoleVms(stores, view), sessions: registry, clock })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { HostLinkControl, HostOnboarding } from './api/hosts-api.ts'
 import { connectorOf } from './hosts/connectors.ts'
 import { HostLinks } from './hosts/host-links.ts'
@@ -6,7 +7,9 @@ import { localPossible, localProgram } from './hosts/local.ts'
 import { acceptOffered, OfferedKeys } from './hosts/offered-keys.ts'
 import { addHost } from './hosts/onboarding.ts'
 import { removeAgent } from './hosts/remove-host.ts'
-import { HostSecrets } from './hosts/secrets.ts'
+import { sealedSecrets } from './hosts/sealed-secrets.ts'
+import { giveSecrets, HostSecrets } from './hosts/secrets.ts'
+import { signInByTask } from './hosts/sign-in-task.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
 import { untilReported } from './hosts/until-reported.ts'
 import type { Ports } from './ports.ts'
@@ -23,6 +26,7 @@ export interface FleetHosts {
   links: HostLinkControl
   onboarding: HostOnboarding
   pushes: Pick<ImagePush, 'state' | 'onChange'>
+  secrets: Pick<HostSecrets, 'keptIn' | 'onChange'>
   forgetHost(hostId: string): Promise<void>
   localPossible(): Promise<{ possible: boolean; detail: string }>
   sshConfigHosts(): Promise<string[]>
@@ -44,7 +48,8 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
   const { clock, log, paths, version, controllerName, env, platform, arch } = ports
   const { hosts, vms, exposures, images, audit, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
-  const secrets = new HostSecrets()
+  const { keychain } = ports
+  const secrets = new HostSecrets(keychain && sealedSecrets(join(paths.dataDir, 'secrets'), keychain))
   const computer = { platform, arch, env }
   const offered = new OfferedKeys()
   const ssh = { hostKeys, secrets, offered, clock, sshDir: paths.sshDir, env }
@@ -93,7 +98,8 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     links: {
       tryNow: (hostId) => links.tryNow(hostId),
       takeOver: (hostId) => links.takeOver(hostId),
-      signIn: (hostId, given) => links.signIn(hostId, given),
+      signIn: (hostId, given, keep) => giveSecrets(secrets, hostId, given, keep),
+      forgetSecrets: (hostId) => secrets.forget(hostId),
       acceptKey: (hostId, fingerprint) =>
         acceptOffered({ hosts, hostKeys, links, offered, transaction, clock }, hostId, fingerprint),
     },
@@ -103,9 +109,15 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
         await untilReported(registry, outcome.resultId, clock)
         return outcome
       },
+      async signIn(hostId, keep, task) {
+        const outcome = await signInByTask({ hosts, links, ssh }, hostId, keep, task)
+        await untilReported(registry, hostId, clock)
+        return outcome
+      },
       removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
     },
     pushes,
+    secrets,
     async forgetHost(hostId) {
       const vmIds = vms.listByHost(hostId).map((vm) => vm.id)
       await pushes.stop(hostId)

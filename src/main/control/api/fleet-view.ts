@@ -16,6 +16,7 @@ import type { VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer, newerData } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
+import type { Keep } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { type UnownedVm, unownedOf } from '../vms/unowned-vms.ts'
 import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
@@ -32,6 +33,8 @@ export interface FleetSources {
   tasks: TaskRunner
   registry: Registry
   pushes: { state(hostId: string, sha256: string): PushState | undefined }
+  /** Absent = nothing is known of any. */
+  secrets?: { keptIn(hostId: string): Keep | undefined }
   clock: Clock
 }
 
@@ -168,6 +171,7 @@ export class FleetView {
     return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), {
       newer,
       wrong: this.#clocks.of(row.id),
+      secretsKept: this.#from.secrets?.keptIn(row.id),
       vmName: (vmId) => {
         const vm = vms.find(vmId)
         return vm?.hostId === row.id ? vm.name : ''

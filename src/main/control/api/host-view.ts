@@ -18,6 +18,8 @@ export interface Allocation extends CapacityRow {
 export interface HostAround {
   newer?: NewerData | undefined
   wrong?: Wrong
+  /** Where secrets of its sign-in are. Absent = none are known. */
+  secretsKept?: string | undefined
   /** Of a VM of this host; '' = it has none of this id. */
   vmName?(vmId: string): string
 }
@@ -30,7 +32,7 @@ export function hostView(
   live: HostLive,
   allocation: Allocation,
   monotonicNow: number,
-  { newer, wrong = '', vmName = () => '' }: HostAround = {},
+  { newer, wrong = '', secretsKept = '', vmName = () => '' }: HostAround = {},
 ): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live
@@ -66,6 +68,7 @@ export function hostView(
     ...(report?.metrics ? { metrics: metricsOf(report.metrics) } : {}),
     carrier: live.session ? (link.carrier ?? live.session.connection.carrier) : '',
     hostKeyFingerprint: row.hostKeyFingerprint,
+    secretsKept,
     runsAs: facts?.runsAs || row.agent.runsAs,
     startedBy: facts?.startedBy || row.agent.startedBy,
     epoch: row.epoch,

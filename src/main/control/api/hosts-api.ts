@@ -2,19 +2,22 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../../ipc/rules.ts'
+import { keepOf } from '../hosts/secrets.ts'
+import type { Secrets } from '../hosts/ssh/credentials.ts'
 import type { AuditStore } from '../store/audit-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
-import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
+import type { Keep, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
+import { hostSignInApi } from './host-sign-in-api.ts'
 import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
 
-/** How to reach a host over SSH; empty text = not given. Secrets stay in memory. */
+/** How to reach a host over SSH; empty text = not given. */
 export interface SshInput {
   host: string
   /** Absent = as ssh says. */
@@ -28,6 +31,8 @@ export interface SshInput {
   sudoPassword: string
   takeOver: boolean
   installPackages: boolean
+  /** Where secrets stay. */
+  keep: Keep
 }
 
 export interface AddHostInput {
@@ -39,6 +44,8 @@ export interface AddHostInput {
 export interface HostOnboarding {
   /** Its result is the host's id; nothing half-made stays when it fails. */
   addHost(input: AddHostInput, task: TaskContext): Promise<TaskOutcome>
+  /** Signs in, asking what the host asks. */
+  signIn(hostId: string, keep: Keep, task: TaskContext): Promise<TaskOutcome>
   /** What has to be done on the host itself before it is forgotten. */
   removeHost(hostId: string, options: { uninstall: boolean }, task: TaskContext): Promise<TaskOutcome>
 }
@@ -47,7 +54,10 @@ export interface HostLinkControl {
   tryNow(hostId: string): void
   /** Dials now and takes the agent from another control plane at that try. */
   takeOver(hostId: string): void
-  signIn(hostId: string, secrets: { password: string; passphrase: string }): void
+  /** Takes secrets of its sign-in and dials nothing. Raises app/part-missing where they cannot be kept so. */
+  signIn(hostId: string, secrets: Required<Secrets>, keep: Keep): Promise<void>
+  /** Wherever they are kept. Idempotent. */
+  forgetSecrets(hostId: string): Promise<void>
   /** Raises input/invalid unless the host offered this key at its last try. */
   acceptKey(hostId: string, fingerprint: string): void
 }
@@ -79,10 +89,7 @@ export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostSer
       links.tryNow(resolve(request, context).id)
       return {}
     },
-    signInHost: (request, context) => {
-      links.signIn(resolve(request, context).id, { password: request.password, passphrase: request.passphrase })
-      return {}
-    },
+    ...hostSignInApi(deps, resolve),
     acceptHostKey: (request, context) => {
       const { fingerprint } = check('acceptHostKey', request)
       links.acceptKey(resolve(request, context).id, fingerprint)
@@ -136,7 +143,7 @@ function wayOf({ way }: AddHostRequest): AddHostInput['way'] {
 function sshInputOf(way: SshWay): SshInput {
   check('sshWay', way)
   const { $typeName, $unknown, port, ...rest } = way
-  return { ...rest, ...(port === undefined ? {} : { port }) }
+  return { ...rest, keep: keepOf(way.keep), ...(port === undefined ? {} : { port }) }
 }
 
 async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: boolean; uninstall: boolean }) {

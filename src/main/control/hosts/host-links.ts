@@ -9,7 +9,6 @@ import type { AgentLink, LinkConnector } from './agent-link.ts'
 import { ConnectSlots } from './connect-slots.ts'
 import { judgeLink, wakeMayHelp } from './link-judge.ts'
 import type { HostSecrets } from './secrets.ts'
-import type { Secrets } from './ssh/credentials.ts'
 
 export interface HostLinksDeps {
   /** Undefined when the host is not in the fleet any more. */
@@ -82,11 +81,6 @@ export class HostLinks {
   /** Dials now, and takes the agent from another control plane at that one try. */
   takeOver(hostId: string): void {
     this.#loops.get(hostId)?.takeOver()
-  }
-
-  signIn(hostId: string, secrets: Secrets): void {
-    this.#deps.secrets.give(hostId, secrets)
-    this.tryNow(hostId)
   }
 
   /** Goes on with a connection a person signed in to; closes it where the host has one, or is not in the fleet. */

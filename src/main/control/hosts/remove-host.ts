@@ -50,7 +50,7 @@ async function removeSsh(
   task: Pick<TaskContext, 'ask' | 'signal'>,
 ): Promise<void> {
   const { signal } = task
-  const connection = await signInTo(deps.ssh, host, signal)
+  const connection = await signInTo(deps.ssh, host, signal, task)
   try {
     await firstExec(connection, host.name, signal)
     const login = `${host.ssh?.user}@${host.ssh?.hostname}`

@@ -19,6 +19,7 @@ export class HostSecrets {
   readonly #byHost = new Map<string, Secrets>()
   readonly #kept = new Set<string>()
   readonly #loads = new Map<string, Promise<void>>()
+  readonly #listeners = new Set<(hostId: string) => void>()
 
   constructor(keeper?: SecretKeeper) {
     this.#keeper = keeper
@@ -47,6 +48,7 @@ export class HostSecrets {
           if (!kept) return
           this.#kept.add(hostId)
           this.#byHost.set(hostId, { ...kept, ...this.of(hostId) })
+          this.#tell(hostId)
         },
         () => void this.#loads.delete(hostId),
       )
@@ -58,19 +60,23 @@ export class HostSecrets {
   /** Adds to what is known; an empty or absent secret leaves the known one. Never raises: see `keep`. */
   give(hostId: string, secrets: Secrets): void {
     const given = Object.entries(secrets).filter(([, value]) => value !== undefined && value !== '')
-    if (given.length > 0) this.#byHost.set(hostId, { ...this.of(hostId), ...Object.fromEntries(given) })
+    if (given.length === 0) return
+    this.#byHost.set(hostId, { ...this.of(hostId), ...Object.fromEntries(given) })
+    this.#tell(hostId)
   }
 
   /** Puts what is known of the host where the person said. Raises app/part-missing without a keeper for that. */
   async keep(hostId: string, where: Keep): Promise<void> {
     if (where === 'memory') {
       if (this.#kept.delete(hostId)) await this.#keeper?.remove(hostId)
+      this.#tell(hostId)
       return
     }
     this.mustKeep(where)
     await this.#keeper!.write(hostId, JSON.stringify(this.of(hostId)))
     this.#loads.set(hostId, Promise.resolve())
     this.#kept.add(hostId)
+    this.#tell(hostId)
   }
 
   /** Raises app/part-missing when there is nothing to keep secrets in. */
@@ -94,7 +100,26 @@ export class HostSecrets {
     this.ring.clear()
     await this.#keeper?.remove(hostId)
     if (this.#keeper) this.#loads.set(hostId, Promise.resolve())
+    this.#tell(hostId)
   }
+
+  /** Called when where a host's secrets are may have changed; returns its stop function. */
+  onChange(listener: (hostId: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #tell(hostId: string): void {
+    for (const listener of this.#listeners) listener(hostId)
+  }
+}
+
+/** What a person gave for a host, kept where they said. Raises app/part-missing, with nothing given. */
+export async function giveSecrets(known: HostSecrets, hostId: string, secrets: Secrets, keep: Keep): Promise<void> {
+  known.mustKeep(keep)
+  await known.load(hostId)
+  known.give(hostId, secrets)
+  if (known.keptIn(hostId)) await known.keep(hostId, keep)
 }
 
 /** Where secrets stay, as clients say it; empty = memory. Raises input/invalid. */

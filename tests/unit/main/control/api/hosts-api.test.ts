@@ -9,6 +9,8 @@ import {
   type AddHostResponse,
   RemoveHostRequestSchema,
   type RemoveHostResponse,
+  SignInHostRequestSchema,
+  type SignInHostResponse,
 } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { FleetView } from '../../../../../src/main/control/api/fleet-view.ts'
 import { type AddHostInput, hostsApi } from '../../../../../src/main/control/api/hosts-api.ts'
@@ -36,13 +38,21 @@ function anApi() {
     links: {
       tryNow: (id) => did.push(`try ${id}`),
       takeOver: (id) => did.push(`take over ${id}`),
-      signIn: (id, { password }) => did.push(`sign in ${id} ${password}`),
+      async signIn(id, { password }, keep) {
+        if (keep === 'keychain') throw new Fault('app/part-missing', 'permanent')
+        did.push(`sign in ${id} ${password}`)
+      },
+      forgetSecrets: async (id) => void did.push(`forget secrets ${id}`),
       acceptKey: (id, fingerprint) => did.push(`accept ${id} ${fingerprint}`),
     },
     onboarding: {
       async addHost(input) {
         added.push(input)
         return { resultId: 'h' }
+      },
+      async signIn(hostId, keep) {
+        did.push(`ask ${hostId} ${keep}`)
+        return { resultId: hostId }
       },
       async removeHost(hostId) {
         did.push(`uninstall ${stores.hosts.get(hostId).status}`)
@@ -176,12 +186,42 @@ describe('hosts API', () => {
     expect((await remove({ host: host.id, force: true })).leftBehind).toEqual(['web'])
   })
 
+  it('signs in with a task that asks, unless the host is connected already', async () => {
+    const { call, hosts, did, tasks, attach } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    const request = create(SignInHostRequestSchema, { host: 'rack', ask: true })
+    const { task } = (await call('signInHost', request)) as SignInHostResponse
+    expect(task).toMatchObject({ kind: 'sign_in', subject: 'rack' })
+    await tasks.ended(task?.id ?? '')
+    expect(did).toEqual([`sign in ${host.id} `, `ask ${host.id} memory`])
+    attach(host.id)
+    expect(await call('signInHost', request)).toEqual({})
+  })
+
+  it('keeps secrets only where it can, and says in the audit where, never what', async () => {
+    const { call, hosts, did, audit } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    const request = { host: 'rack', password: 'hidden-word', keep: 'keychain' }
+    await expect(call('signInHost', create(SignInHostRequestSchema, request))).rejects.toMatchObject({
+      code: 'app/part-missing',
+    })
+    const odd = create(SignInHostRequestSchema, { ...request, keep: 'disk' })
+    await expect(call('signInHost', odd)).rejects.toMatchObject({ code: 'input/invalid', params: { field: 'keep' } })
+    expect(did).toEqual([])
+    await call('signInHost', create(SignInHostRequestSchema, { ...request, keep: '' }))
+    await call('forgetHostSecrets', { host: 'rack' })
+    expect(did.at(-1)).toBe(`forget secrets ${host.id}`)
+    const rows = audit.list({ tenants: ['default'], limit: 10 })
+    expect(rows.map(({ action }) => action)).toEqual(expect.arrayContaining(['host.sign-in', 'host.forget-secrets']))
+    expect(JSON.stringify(rows)).not.toContain('hidden-word')
+  })
+
   it('reconnects, signs in and accepts a host key by name', async () => {
     const { call, hosts, did } = anApi()
     const host = hosts.create(aHost({ name: 'rack' }))
     await call('reconnectHost', { host: 'rack' })
-    await call('signInHost', { host: 'rack', password: 'pw', passphrase: '' })
-    expect(did).toEqual([`try ${host.id}`, `sign in ${host.id} pw`])
+    await call('signInHost', create(SignInHostRequestSchema, { host: 'rack', password: 'pw' }))
+    expect(did).toEqual([`try ${host.id}`, `sign in ${host.id} pw`, `try ${host.id}`])
     const fingerprint = `SHA256:${'a'.repeat(43)}`
     await call('acceptHostKey', { host: 'rack', fingerprint })
     expect(did.at(-1)).toBe(`accept ${host.id} ${fingerprint}`)
