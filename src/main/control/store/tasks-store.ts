@@ -46,7 +46,7 @@ interface Raw {
   ended_at: string | null
 }
 
-/** Ended tasks kept for people to look back at. */
+/** Ended tasks of a tenant kept for people to look back at. */
 const KEEP_ENDED = 200
 
 const fromRaw = (raw: Raw): TaskRow => ({
@@ -63,7 +63,7 @@ const fromRaw = (raw: Raw): TaskRow => ({
   endedAt: raw.ended_at === null ? null : new Date(raw.ended_at),
 })
 
-/** Rows of tasks; the newest 200 ended ones are kept. */
+/** Rows of tasks; the newest 200 ended ones of each tenant are kept. */
 export class TasksStore {
   readonly #db: Database
 
@@ -110,15 +110,17 @@ export class TasksStore {
           endedAt: task.endedAt?.toISOString() ?? null,
         },
       )
-      if (task.endedAt) this.#prune()
+      if (task.endedAt) this.#prune(task.tenant)
       this.#db.changed('task', task.id)
     })
   }
 
-  #prune(): void {
+  #prune(tenant: string): void {
     const gone = this.#db.list<{ id: string }>(
-      `DELETE FROM tasks WHERE ended_at IS NOT NULL AND id NOT IN
-         (SELECT id FROM tasks WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ${KEEP_ENDED}) RETURNING id`,
+      `DELETE FROM tasks WHERE tenant = $tenant AND ended_at IS NOT NULL AND id NOT IN
+         (SELECT id FROM tasks WHERE tenant = $tenant AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ${KEEP_ENDED})
+       RETURNING id`,
+      { tenant },
     )
     for (const { id } of gone) this.#db.changed('task', id)
   }

@@ -117,6 +117,15 @@ describe('tasks', () => {
     await runner.stop(1000)
   })
 
+  it("of one tenant, however many, push none of another's out", async () => {
+    const { runner } = aRunner()
+    const theirs = runner.start('other', 'add_host', 'a', async () => ({ resultId: '' }))
+    await runner.ended(theirs)
+    for (let n = 0; n < 201; n++)
+      await runner.ended(runner.start('default', 'add_host', 'b', async () => ({ resultId: '' })))
+    expect([runner.list('default').length, runner.list('other').length]).toEqual([200, 1])
+  })
+
   it('tell of bytes without writing them, coalesced', async () => {
     const { runner, clock, start, db } = aRunner()
     const shown: string[] = []
