@@ -7,3 +7,6 @@ export function clockPolicyOf(word: string): ClockPolicy {
   if (word === '') return 'auto'
   return CLOCK_POLICIES.find((policy) => policy === word) ?? 'none'
 }
+
+/** Windows reads its hardware clock and its host's in ways of its own: a guest gets that hardware at its start. */
+export const isWindowsPolicy = (policy: string): boolean => policy.startsWith('windows-')

@@ -9,6 +9,7 @@ import { NetworkService } from './gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from './gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from './gen/eitri/fleet/v1/store_pb.js'
 import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
+import { TemplateService } from './gen/eitri/fleet/v1/template_pb.js'
 import { TenantService } from './gen/eitri/fleet/v1/tenant_pb.js'
 import { TrustService } from './gen/eitri/fleet/v1/trust_pb.js'
 import { VmService } from './gen/eitri/fleet/v1/vm_pb.js'
@@ -23,6 +24,7 @@ export const fleetClients = (transport: Transport) => ({
   networks: createClient(NetworkService, transport),
   store: createClient(StoreService, transport),
   tasks: createClient(TaskService, transport),
+  templates: createClient(TemplateService, transport),
   trust: createClient(TrustService, transport),
   audit: createClient(AuditService, transport),
   tenants: createClient(TenantService, transport),

@@ -132,6 +132,7 @@ export const rules = {
     port: port.optional(),
     user: oneLine(64).regex(/^([A-Za-z0-9_][A-Za-z0-9_.@\\-]*)?$/, 'not a login name'),
     identityFile: oneLine(4096),
+    jump: oneLine(2048),
     acceptHostKey: z.union([empty, fingerprint]),
     password: z.string().max(1024),
     sudoPassword: z.string().max(1024),
@@ -197,6 +198,19 @@ export const rules = {
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),
+  updateHost: z.object({
+    host: nameOrId,
+    name: z.union([empty, name]),
+    labels,
+    removeLabels: z.array(labelKey).max(MAX_LABELS, `at most ${MAX_LABELS} labels`),
+  }),
+  createJoinBlob: z.object({
+    expiresS: z
+      .number()
+      .int()
+      .min(60, 'a join blob is good for at least 60 seconds')
+      .max(86_400, 'a join blob is good for at most 86400 seconds'),
+  }),
   mendNetwork: z.object({ host: nameOrId, findingId: oneLine(64).min(1, 'name the finding'), undo: z.boolean() }),
   acceptHostKey: z.object({ host: nameOrId, fingerprint }),
   imageRef: z.object({ image: nameOrId }),

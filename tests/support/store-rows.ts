@@ -1,5 +1,5 @@
 import type { NewHost } from '../../src/main/control/store/host-row.ts'
-import type { NewVm } from '../../src/main/control/store/vm-row.ts'
+import type { NewVm, VmRow } from '../../src/main/control/store/vm-row.ts'
 
 let serial = 0
 /** 32 hex characters, another each time. */
@@ -52,3 +52,27 @@ export function aVm(hostId: string, change: Partial<NewVm> = {}): NewVm {
     ...change,
   }
 }
+
+/** A VM as the store gives it. */
+export const aVmRow = (hostId: string, change: Partial<VmRow> = {}): VmRow => ({
+  ...aVm(hostId),
+  tenant: 'default',
+  forceStop: false,
+  restartCount: 0,
+  hostCertRequired: false,
+  hostCertificate: '',
+  protected: false,
+  autostartDelayS: 0,
+  autostartOrder: 0,
+  cloneOf: '',
+  status: '',
+  lastError: '',
+  lastReason: '',
+  assignedIp: '',
+  networkIp: '',
+  hostPublicKey: '',
+  createdAt: new Date(0),
+  deletedAt: null,
+  graceS: null,
+  ...change,
+})

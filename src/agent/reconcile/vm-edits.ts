@@ -1,3 +1,4 @@
+import { isWindowsPolicy } from '../../ipc/clock-policy.ts'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { VmLayout } from '../records/layout.ts'
 import type { VmRecord } from '../records/vm-record.ts'
@@ -10,7 +11,7 @@ export function needsRestart({ spec, started, admitted }: VmRecord): string[] {
   if (ran && ran.vcpus !== spec.vcpus) fields.push('vcpus')
   if (ran && ran.memMb !== spec.memMb) fields.push('mem_mb')
   if (started && started.name !== spec.name) fields.push('name')
-  if (started && started.clockPolicy !== spec.clockPolicy) fields.push('clock_policy')
+  if (started && isWindowsPolicy(started.clockPolicy) !== isWindowsPolicy(spec.clockPolicy)) fields.push('clock_policy')
   return fields
 }
 

@@ -13,6 +13,7 @@ import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from '../../ipc/gen/eitri/fleet/v1/store_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import { TemplateService } from '../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { TenantService } from '../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { TrustService } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { VmService } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -26,13 +27,15 @@ import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
 import { browserShell, withLaunch } from './api/loopback.ts'
 import { networksApi } from './api/networks-api.ts'
+import { ownedVm } from './api/owned-vm.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { storeApi, storeState } from './api/store-api.ts'
 import { tasksApi } from './api/tasks-api.ts'
+import { templatesApi } from './api/templates-api.ts'
 import { tenantsApi } from './api/tenants-api.ts'
 import { trustApi } from './api/trust-api.ts'
-import { ownedVm, vmsApi } from './api/vms-api.ts'
+import { vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
 import type { ConsoleVms } from './consoles/viewer.ts'
@@ -78,7 +81,15 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const trust = fleetTrust(ports, stores, registry)
   const hosts = createFleetHosts({ ports, stores, registry, hub, trust })
   const retention = auditRetention({ ...stores, clock, log })
-  const view = new FleetView({ ...stores, tasks, registry, pushes: hosts.pushes, secrets: hosts.secrets, clock })
+  const view = new FleetView({
+    ...stores,
+    tasks,
+    registry,
+    pushes: hosts.pushes,
+    secrets: hosts.secrets,
+    life: hosts.life,
+    clock,
+  })
   const feed = new FleetFeeds(view, clock)
   const stopping = new AbortController()
 
@@ -118,8 +129,9 @@ export function createControlPlane(ports: Ports): ControlPlane {
   }
   const routes = (router: ConnectRouter) => {
     router.service(FleetService, fleetApi(feed, info, stopping.signal))
-    router.service(HostService, hostsApi({ ...stores, registry, tasks, view, ...hosts }))
+    router.service(HostService, hostsApi({ ...stores, registry, tasks, view, clock, ...hosts }))
     router.service(VmService, vmsApi({ ...stores, registry, view, clock }))
+    router.service(TemplateService, templatesApi({ ...stores, view }))
     router.service(ImageService, imagesApi(images))
     router.service(NetworkService, networksApi({ ...stores, registry, view }))
     router.service(PortService, portsApi({ ...stores, view }))

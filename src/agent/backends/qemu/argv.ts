@@ -1,4 +1,4 @@
-import type { ClockPolicy } from '../../../ipc/clock-policy.ts'
+import { type ClockPolicy, isWindowsPolicy } from '../../../ipc/clock-policy.ts'
 import type { BootImage } from '../../images/image-cache.ts'
 import type { Nic } from '../../network/vm-network.ts'
 import type { CommandPart } from '../backend.ts'
@@ -72,10 +72,10 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       '-accel',
       kvm ? 'kvm' : 'tcg,tb-size=32',
     ),
-    cpuPart(kvm, isWindows(vm.clockPolicy)),
+    cpuPart(kvm, isWindowsPolicy(vm.clockPolicy)),
     part('vCPUs', '-smp', String(vm.vcpus)),
     part('memory, MiB', '-m', String(vm.memMb)),
-    rtcPart(isWindows(vm.clockPolicy)),
+    rtcPart(isWindowsPolicy(vm.clockPolicy)),
     part('a guest whose kernel panicked ends, with that as its reason', '-action', 'panic=shutdown'),
     part('where the agent finds the process again', '-pidfile', files.pidfile),
     part('the control socket of the agent', '-chardev', `socket,id=qmp,path=${files.qmpSocketName},server=on,wait=off`),
@@ -121,8 +121,6 @@ export function qemuOptions(vm: QemuMachine, files: QemuFiles): CommandPart[] {
       : []),
   ]
 }
-
-const isWindows = (policy: ClockPolicy): boolean => policy === 'windows-standalone' || policy === 'windows-domain'
 
 function cpuPart(kvm: boolean, windows: boolean): CommandPart {
   if (!kvm) return part('all that emulation offers', '-cpu', 'max')

@@ -13,6 +13,7 @@ import { ImagesStore } from './images-store.ts'
 import { JoinTokensStore } from './join-tokens-store.ts'
 import { SettingsStore } from './settings-store.ts'
 import { TasksStore } from './tasks-store.ts'
+import { TemplatesStore } from './templates-store.ts'
 import { TenantsStore } from './tenants-store.ts'
 import { freezeUnrecorded } from './unrecorded-trust.ts'
 import { VmsStore } from './vms-store.ts'
@@ -32,6 +33,7 @@ export interface Stores {
   exposures: ExposuresStore
   images: ImagesStore
   tasks: TasksStore
+  templates: TemplatesStore
 }
 
 /** Opens the database file and every store on it; `db.close` ends them all. Raises what openDatabase does. */
@@ -60,5 +62,6 @@ export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
     exposures: new ExposuresStore(db, audit, now),
     images: new ImagesStore(db, audit, now),
     tasks: new TasksStore(db),
+    templates: new TemplatesStore(db, audit, now),
   }
 }

@@ -34,6 +34,14 @@ export interface NewVm {
   /** Null = the control plane put no key in. */
   injectedKey: { fingerprint: string; comment: string } | null
   clockPolicy: ClockPolicy
+  /** It is not deleted before this is taken away. Absent = false. */
+  protected?: boolean
+  /** Seconds after its host booted; absent = 0. */
+  autostartDelayS?: number
+  /** Lower ones first; absent = 0. */
+  autostartOrder?: number
+  /** The VM its disk is made from; absent or empty = its image. */
+  cloneOf?: string
 }
 
 /** A VM that exists already, with what its host was told of it so far. */
@@ -48,6 +56,10 @@ export interface VmRow extends AdoptedVm {
   tenant: string
   hostCertRequired: boolean
   hostCertificate: string
+  protected: boolean
+  autostartDelayS: number
+  autostartOrder: number
+  cloneOf: string
   /** Last durable phase; empty = none yet. Live ones are in the registry. */
   status: '' | 'ready' | 'failed'
   lastError: string
@@ -72,6 +84,14 @@ export interface VmEdit {
   deletedAt?: Date | null
   graceS?: number | null
   clockPolicy?: ClockPolicy
+  vcpus?: number
+  memMb?: number
+  diskGb?: number
+  labels?: Record<string, string>
+  protected?: boolean
+  autostart?: boolean
+  autostartDelayS?: number
+  autostartOrder?: number
 }
 
 export interface VmStatus {
@@ -118,6 +138,10 @@ export interface RawVm {
   deleted_at: string | null
   grace_s: number | null
   clock_policy: ClockPolicy
+  protected: number
+  autostart_delay_s: number
+  autostart_order: number
+  clone_of: string
 }
 
 export const vmOf = (raw: RawVm): VmRow => ({
@@ -155,6 +179,10 @@ export const vmOf = (raw: RawVm): VmRow => ({
   deletedAt: raw.deleted_at === null ? null : new Date(raw.deleted_at),
   graceS: raw.grace_s,
   clockPolicy: raw.clock_policy,
+  protected: raw.protected === 1,
+  autostartDelayS: raw.autostart_delay_s,
+  autostartOrder: raw.autostart_order,
+  cloneOf: raw.clone_of,
 })
 
 /** The parameters of its insert. */
@@ -168,5 +196,29 @@ export const vmParams = (vm: AdoptedVm, createdAt: string): Row => ({
   hostCertRequired: Number(vm.hostCertRequired ?? false),
   hostCertificate: vm.hostCertificate ?? '',
   injectedKey: vm.injectedKey && JSON.stringify(vm.injectedKey),
+  protected: Number(vm.protected ?? false),
+  autostartDelayS: vm.autostartDelayS ?? 0,
+  autostartOrder: vm.autostartOrder ?? 0,
+  cloneOf: vm.cloneOf ?? '',
   createdAt,
+})
+
+/** The parameters of its update. */
+export const editParams = (vm: VmRow): Row => ({
+  id: vm.id,
+  name: vm.name,
+  powerState: vm.powerState,
+  forceStop: Number(vm.forceStop),
+  restartCount: vm.restartCount,
+  deletedAt: vm.deletedAt?.toISOString() ?? null,
+  graceS: vm.graceS,
+  clockPolicy: vm.clockPolicy,
+  vcpus: vm.vcpus,
+  memMb: vm.memMb,
+  diskGb: vm.diskGb,
+  labels: JSON.stringify(vm.labels),
+  protected: Number(vm.protected),
+  autostart: Number(vm.autostart),
+  autostartDelayS: vm.autostartDelayS,
+  autostartOrder: vm.autostartOrder,
 })

@@ -4,6 +4,7 @@ import { brokeConstraint, type Database } from './database.ts'
 import { quotaFault, wantedMore } from './quotas.ts'
 import {
   type AdoptedVm,
+  editParams,
   type NewVm,
   type RawVm,
   type VmEdit,
@@ -91,10 +92,10 @@ export class VmsStore {
   }
 
   /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, tenant/over-quota, ca/none, store/conflict (id exists). */
-  create(vm: NewVm): VmRow {
+  create(vm: NewVm, action: 'vm.create' | 'vm.clone' = 'vm.create'): VmRow {
     return this.#db.transaction(() => {
       const frozen = this.#frozenFor(vm.hostId)
-      return this.#add('vm.create', {
+      return this.#add(action, {
         ...vm,
         trustedCas: vm.trustedCas ?? frozen?.trustedCas ?? null,
         hostCertRequired: vm.hostCertRequired ?? frozen?.hostCertRequired ?? false,
@@ -109,28 +110,21 @@ export class VmsStore {
     return this.#add('vm.adopt', vm)
   }
 
-  /** Edits desired state; raises vm/not-found, vm/name-taken and tenant/over-quota. An edit that changes nothing leaves the epoch. */
+  /** Edits desired state; raises vm/not-found, vm/name-taken, vm/protected and tenant/over-quota. An edit that changes nothing leaves the epoch. */
   edit(id: string, action: string, edit: VmEdit, detail: Record<string, string> = {}): VmRow {
     return this.#db.transaction(() => {
       const before = this.#get(id)
       const next = { ...before, ...edit }
       try {
         this.#db.run(
-          `UPDATE vms SET name = $name, power_state = $powerState, force_stop = $forceStop,
-             restart_count = $restartCount, deleted_at = $deletedAt, grace_s = $graceS, clock_policy = $clockPolicy WHERE id = $id`,
-          {
-            id,
-            name: next.name,
-            powerState: next.powerState,
-            forceStop: Number(next.forceStop),
-            restartCount: next.restartCount,
-            deletedAt: next.deletedAt?.toISOString() ?? null,
-            graceS: next.graceS,
-            clockPolicy: next.clockPolicy,
-          },
+          `UPDATE vms SET name = $name, power_state = $powerState, force_stop = $forceStop, restart_count = $restartCount,
+             deleted_at = $deletedAt, grace_s = $graceS, clock_policy = $clockPolicy, vcpus = $vcpus, mem_mb = $memMb,
+             disk_gb = $diskGb, labels = $labels, protected = $protected, autostart = $autostart,
+             autostart_delay_s = $autostartDelayS, autostart_order = $autostartOrder WHERE id = $id`,
+          editParams(next),
         )
       } catch (error) {
-        throw quotaFault(this.#db, nameTaken(error, next.name), before.tenant, wantedMore(before, next))
+        throw quotaFault(this.#db, refused(error, next.name), before.tenant, wantedMore(before, next))
       }
       const row = this.#get(id)
       this.#note(action, before, row, detail)
@@ -255,10 +249,11 @@ export class VmsStore {
       this.#db.run(
         `INSERT INTO vms (id, host_id, tenant, name, image_url, image_sha256, image_kind, image_format, cloud_init,
            vcpus, mem_mb, disk_gb, power_state, force_stop, restart_count, autostart, network, backend, labels, ssh_authorized_keys, trusted_cas, host_cert_required, host_certificate, injected_key,
-           clock_policy, created_at)
+           clock_policy, protected, autostart_delay_s, autostart_order, clone_of, created_at)
          VALUES ($id, $hostId, coalesce((SELECT tenant FROM hosts WHERE id = $hostId), 'default'), $name, $imageUrl,
            $imageSha256, $imageKind, $imageFormat, $cloudInit, $vcpus, $memMb, $diskGb, $powerState, $forceStop, $restartCount,
-           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $hostCertRequired, $hostCertificate, $injectedKey, $clockPolicy, $createdAt)`,
+           $autostart, $network, $backend, $labels, $sshAuthorizedKeys, $trustedCas, $hostCertRequired, $hostCertificate, $injectedKey, $clockPolicy,
+           $protected, $autostartDelayS, $autostartOrder, $cloneOf, $createdAt)`,
         vmParams(vm, new Date(this.#now()).toISOString()),
       )
     } catch (error) {
@@ -273,7 +268,7 @@ export class VmsStore {
         throw notAccepting(host, error)
       }
       const tenant = this.#db.find<{ tenant: string }>('SELECT tenant FROM hosts WHERE id = $id', { id: vm.hostId })
-      throw quotaFault(this.#db, nameTaken(error, vm.name), tenant?.tenant ?? '', { ...vm, vms: 1 })
+      throw quotaFault(this.#db, refused(error, vm.name), tenant?.tenant ?? '', { ...vm, vms: 1 })
     }
   }
 }
@@ -282,7 +277,9 @@ export class VmsStore {
 export const notAccepting = ({ name, draining }: { name: string; draining: string }, cause?: unknown): Fault =>
   new Fault('host/not-accepting', 'permanent', { host: name, ...(draining ? { why: 'draining' } : {}) }, { cause })
 
-function nameTaken(error: unknown, name: string): unknown {
+function refused(error: unknown, name: string): unknown {
+  if (brokeConstraint(error, 'vm is protected'))
+    return new Fault('vm/protected', 'permanent', { vm: name }, { cause: error })
   if (!brokeConstraint(error, 'vms.tenant, vms.name')) return error
   return new Fault('vm/name-taken', 'conflict', { vm: name }, { cause: error })
 }

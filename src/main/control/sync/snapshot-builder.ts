@@ -51,6 +51,9 @@ export function vmSpecOf(vm: VmRow, trust: Pick<SnapshotTrust, 'userCas' | 'hasH
     tenant: vm.tenant,
     // As before the field: an upgrade of the app must not change what an epoch says.
     clockPolicy: vm.clockPolicy === 'auto' ? '' : vm.clockPolicy,
+    autostartDelayS: vm.autostartDelayS,
+    autostartOrder: vm.autostartOrder,
+    cloneOf: vm.cloneOf,
   })
 }
 

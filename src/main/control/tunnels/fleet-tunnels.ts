@@ -1,11 +1,11 @@
 import type { Log } from '../../../ipc/base/log.ts'
-import { ownedVm, type VmsApiDeps } from '../api/vms-api.ts'
+import { type OwnedVmDeps, ownedVm } from '../api/owned-vm.ts'
 import type { Registry } from '../sync/registry.ts'
 import type { Trust } from '../trust/trust.ts'
 import { LoginAgents, type LoginVm } from './login-agents.ts'
 import { type TunnelEndpoint, tunnelEndpoint } from './tunnel-endpoint.ts'
 
-export interface FleetTunnelsDeps extends Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'> {
+export interface FleetTunnelsDeps extends OwnedVmDeps {
   registry: Registry
   /** Where the sockets of logins are. */
   dir: string
@@ -45,7 +45,7 @@ export function fleetTunnels({ registry, dir, trust, log, ...deps }: FleetTunnel
   }
 }
 
-function loginVm(deps: Pick<VmsApiDeps, 'vms' | 'hosts' | 'view'>, tenant: string, ref: string): LoginVm {
+function loginVm(deps: OwnedVmDeps, tenant: string, ref: string): LoginVm {
   const row = ownedVm(deps, tenant, ref)
   const { id, name, hostId } = row
   return { id, name, hostId, hostName: deps.hosts.findIn(tenant, hostId)?.name ?? hostId, row }

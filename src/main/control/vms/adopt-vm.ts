@@ -1,7 +1,8 @@
 import { clockPolicyOf } from '../../../ipc/clock-policy.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
-import { check } from '../../../ipc/rules.ts'
+import { isId } from '../../../ipc/names.ts'
+import { AUTOSTART, check } from '../../../ipc/rules.ts'
 import type { AdoptedVm, DesiredPower } from '../store/vm-row.ts'
 import type { UnownedVm } from './unowned-vms.ts'
 
@@ -35,9 +36,14 @@ export function adoptedVm({ id, hostId, spec, seen }: UnownedVm, newName: string
     cloudInit: spec.cloudInit,
     powerState,
     autostart: spec.autostart ?? true,
+    autostartDelayS: Math.min(spec.autostartDelayS, AUTOSTART.maxDelayS),
+    autostartOrder: Math.min(spec.autostartOrder, AUTOSTART.maxOrder),
+    cloneOf: isId(spec.cloneOf) ? spec.cloneOf : '',
     labels: {},
     sshAuthorizedKeys: spec.sshAuthorizedKeys,
     trustedCas: spec.sshUserCaAuthorizedKeys.length > 0 ? spec.sshUserCaAuthorizedKeys : null,
+    hostCertRequired: spec.hostCertRequired,
+    hostCertificate: spec.sshHostCert,
     injectedKey: null,
     forceStop: spec.forceStop,
     restartCount: Number(spec.restartCount),

@@ -14,15 +14,22 @@ describe('an edited VM', () => {
     await using rig = await Rig.open()
     await rig.want(aVm())
     expect(rig.row()?.needsRestart).toEqual([])
-    await rig.want(aVm({ vcpus: 2, memMb: 1024, name: 'www', clockPolicy: 'none' }))
+    await rig.want(aVm({ vcpus: 2, memMb: 1024, name: 'www', clockPolicy: 'windows-domain' }))
     expect(rig.row()).toMatchObject({
       power: 'running',
       detail: '',
       needsRestart: ['vcpus', 'mem_mb', 'name', 'clock_policy'],
     })
     expect(rig.backend.calls.filter((call) => call.startsWith('shutdown'))).toEqual([])
-    await rig.want(aVm({ vcpus: 2, memMb: 1024, name: 'www', clockPolicy: 'none', restartCount: 1n }))
+    await rig.want(aVm({ vcpus: 2, memMb: 1024, name: 'www', clockPolicy: 'windows-domain', restartCount: 1n }))
     expect(rig.row()).toMatchObject({ power: 'running', needsRestart: [] })
+  })
+
+  it('whose clock is kept by somebody else on the same hardware has nothing to wait for', async () => {
+    await using rig = await Rig.open()
+    await rig.want(aVm())
+    await rig.want(aVm({ clockPolicy: 'host-only' }))
+    expect(rig.row()?.needsRestart).toEqual([])
   })
 
   it('that is changed back waits for nothing', async () => {

@@ -9,26 +9,12 @@ import type { PushState } from '../../../../../src/main/control/hosts/image-push
 import type { HostRow } from '../../../../../src/main/control/store/host-row.ts'
 import type { VmRow } from '../../../../../src/main/control/store/vm-row.ts'
 import type { HostLive } from '../../../../../src/main/control/sync/registry.ts'
-import { aHost, aVm } from '../a-store.ts'
+import { aVmRow } from '../../../../support/store-rows.ts'
+import { aHost } from '../a-store.ts'
 
 const NOW = 1_000_000
 const host = { ...aHost({ name: 'rack' }), tenant: 'default', lastSeenAt: null } as HostRow
-const row = (change: Partial<VmRow> = {}): VmRow => ({
-  ...aVm(host.id, { name: 'web' }),
-  tenant: 'default',
-  forceStop: false,
-  restartCount: 0,
-  status: '',
-  lastError: '',
-  lastReason: '',
-  assignedIp: '',
-  networkIp: '',
-  hostPublicKey: '',
-  createdAt: new Date(0),
-  deletedAt: null,
-  graceS: null,
-  ...change,
-})
+const row = (change: Partial<VmRow> = {}): VmRow => aVmRow(host.id, { name: 'web', ...change })
 
 function answering(report: MessageInitShape<typeof ReportSchema>, ageMs = 0): HostLive {
   const full = create(ReportSchema, report)

@@ -8,24 +8,10 @@ import {
   digestOf,
   vmSpecOf,
 } from '../../../../../src/main/control/sync/snapshot-builder.ts'
+import { aVmRow } from '../../../../support/store-rows.ts'
 import { aHost, aStore, aVm } from '../a-store.ts'
 
-const aRow = (change: Partial<VmRow> = {}): VmRow => ({
-  ...aVm('h'.repeat(32)),
-  tenant: 'default',
-  forceStop: false,
-  restartCount: 0,
-  status: '',
-  lastError: '',
-  lastReason: '',
-  assignedIp: '',
-  networkIp: '',
-  hostPublicKey: '',
-  createdAt: new Date(0),
-  deletedAt: null,
-  graceS: null,
-  ...change,
-})
+const aRow = (change: Partial<VmRow> = {}): VmRow => aVmRow('h'.repeat(32), change)
 
 describe('snapshot builder', () => {
   it('a host is told its own VMs, all of them, and nothing of another host', () => {
