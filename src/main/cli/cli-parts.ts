@@ -11,13 +11,16 @@ export function cliParts(): CliParts {
     io: processIo(),
     now: () => Date.now(),
     apiSocket: (dataDir) => controlPaths({ dataDir }).apiSocket,
-    loginAgents: (dataDir) => controlPaths({ dataDir }).loginAgents,
-    sshDir: join(process.env['HOME'] || homedir(), '.ssh'),
-    self: selfCommand(),
-    runSsh,
-    sshVersion,
+    ssh: {
+      logins: (dataDir) => controlPaths({ dataDir }).loginAgents,
+      dir: join(process.env['HOME'] || homedir(), '.ssh'),
+      self: selfCommand(),
+      run: runSsh,
+      version: sshVersion,
+    },
     // Most commands are clients: they start without the control plane's code.
     embed: async (dataDir) => (await import('../serving/serve.ts')).embedControl(dataDir),
+    restore: async (...given) => (await import('../serving/restore.ts')).restoreOnDisk(...given),
     serve: async (...given) => (await import('../serving/serve.ts')).serveControl(...given),
   }
 }

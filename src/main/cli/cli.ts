@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import { appVersion } from '../control/node-ports.ts'
 import { auditCommand } from './audit-command.ts'
+import { backupCommand } from './backup-command.ts'
 import { caCommands } from './ca-commands.ts'
 import { certCommands } from './cert-commands.ts'
 import { clockCommands } from './clock-commands.ts'
@@ -17,9 +18,11 @@ import { networkCommands } from './network-commands.ts'
 import { duration, tenantName } from './options.ts'
 import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './outcome.ts'
 import { portCommands } from './port-commands.ts'
+import { restoreCommand } from './restore-command.ts'
 import { serveCommand } from './serve-command.ts'
 import { sshCommand } from './ssh-command.ts'
 import { sshConfigCommand } from './ssh-config-command.ts'
+import { storeCommand } from './store-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { vmCommands } from './vm-commands.ts'
@@ -103,6 +106,9 @@ function program(run: Runner, { io }: CliParts): Command {
   certCommands(root, run)
   taskCommands(root, run)
   auditCommand(root, run)
+  backupCommand(root, run)
+  restoreCommand(root, run)
+  storeCommand(root, run)
   tenantCommands(root, run)
   mcpCommand(root, run)
   completionCommand(root, run)

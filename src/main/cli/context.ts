@@ -16,6 +16,8 @@ export interface CliParts {
   ssh?: SshParts
   /** Starts a control plane in this process; with one running already, uses that. */
   embed(dataDir: string | undefined): Promise<{ stop(): Promise<void> }>
+  /** Puts a copy in the place of the database while no control plane runs. Raises app/already-running and store/not-restored. Absent = not by this command line. */
+  restore?(dataDir: string | undefined, file: string): Promise<RestoredStore>
   /** Runs a control plane until the signal aborts; attaches to one that runs, where that is enough. */
   serve(options: ServeOptions, io: CliIo, signal: AbortSignal): Promise<void>
 }
@@ -32,6 +34,18 @@ export interface SshParts {
   run(args: readonly string[], signal: AbortSignal): Promise<number>
   /** What `ssh -V` says; empty = there is none. */
   version(): Promise<string>
+}
+
+/** What a restore did. */
+export interface RestoredStore {
+  path: string
+  /** Where the database before is. Empty = there was none. */
+  keptAt: string
+  schema: number
+  hosts: number
+  vms: number
+  /** What a restore elsewhere needs beside it, one sentence each. */
+  needs: string[]
 }
 
 export interface ServeOptions {

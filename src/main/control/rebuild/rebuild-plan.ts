@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { faultLine } from '../../../ipc/fault-text.ts'
 import { asFault } from '../../../ipc/faults.ts'
 import type { DesiredState, Exposure, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
@@ -93,8 +94,13 @@ function take(
     const own = row ? { labels: row.labels, injectedKey: row.injectedKey } : {}
     plan.put.push({ vm: { ...adopted, ...own, powerState }, ...deletionOf(spec, row, report) })
   } catch (error) {
-    plan.notes.push(`VM ${spec.name || spec.vmId} on ${host.name} stays there unowned: ${asFault(error).message}.`)
+    plan.notes.push(`VM ${spec.name || spec.vmId} on ${host.name} stays there unowned. ${wordsOf(error)}`)
   }
+}
+
+const wordsOf = (error: unknown): string => {
+  const { code, params } = asFault(error)
+  return faultLine(code, params)
 }
 
 /** Its host has nothing of it any more, and says so until it is believed. */

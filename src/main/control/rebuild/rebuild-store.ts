@@ -1,19 +1,22 @@
-import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
 import { askAgent } from '../hosts/ask-agent.ts'
-import { besides, keepNewest, synced } from '../store/backup.ts'
+import { setAside, synced } from '../store/backup.ts'
 import { openFile } from '../store/database-open.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { Stores } from '../store/stores.ts'
 import type { Registry } from '../sync/registry.ts'
 import { putHost } from './put-host.ts'
+import { putRevocations } from './put-revocations.ts'
 import { freeNameIn, type Held, type HostPlan, planHost } from './rebuild-plan.ts'
 
 const ASK_MS = 15_000
 const MAX_NOTES = 200
+const NO_HOSTS =
+  'No host could be read: add each again with "eitri host add"; its VMs are shown there, running and unowned, for "eitri vm adopt".'
 
 export interface RebuildDeps {
   stores: Stores
@@ -37,7 +40,7 @@ export async function rebuildStore(deps: RebuildDeps): Promise<{ keptAt: string;
   for (const host of hosts.listAll()) held.set(host.id, await heldBy(registry, host, log))
   if (db.damage !== damage) throw new Fault('store/conflict', 'conflict')
   try {
-    const notes = [...damage.lost, ...fill(deps, held)]
+    const notes = [...damage.lost, ...fill(deps, held), ...(held.size === 0 ? [NO_HOSTS] : [])]
     const keptAt = putInPlace(deps)
     db.replace(openFile(file, deps.clock.now))
     stores.audit.add({ action: 'store.rebuild', tenant: 'system', detail: { kept_at: keptAt, reason: damage.reason } })
@@ -80,10 +83,17 @@ function fill({ stores, registry, clock }: RebuildDeps, held: ReadonlyMap<string
       if (told && told.epoch > host.sentEpoch) for (const row of rows) if (!row.deletedAt) names.delete(row.name)
       const { report } = registry.live(host.id)
       const plan: HostPlan = planHost({ host, rows, held: told, report }, freeNameIn(names))
+      const why = told ? putRevocations(stores, host, told.state.sshKrl) : ''
+      if (why !== '') undecide(plan, host.name, why)
       putHost(stores, host, plan, report, new Date(clock.now()))
       return plan.notes
     }),
   )
+}
+
+function undecide(plan: HostPlan, name: string, why: string): void {
+  plan.epoch = undefined
+  plan.notes.push(`${why}: nothing is sent there until "eitri host takeover ${name} --from-older".`)
 }
 
 /** The new file under the name of the damaged one, which keeps what belongs to it under another; where that is, '' = there was none. */
@@ -94,15 +104,5 @@ function putInPlace({ stores, file, clock }: RebuildDeps): string {
   const aside = setAside(file, 'damaged', clock.now())
   renameSync(fresh, file)
   synced(dirname(file))
-  return aside
-}
-
-/** The file stays under its name too, so that no moment has none; its log does not: it is of another file from now on. */
-export function setAside(file: string, kind: string, now: number): string {
-  const aside = besides(file, kind, now)
-  for (const end of ['-wal', '-shm']) if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
-  if (!existsSync(file)) return ''
-  linkSync(file, aside)
-  keepNewest(file, new RegExp(`\\.${kind}\\.`))
   return aside
 }

@@ -1,4 +1,16 @@
-import { closeSync, constants, existsSync, fsyncSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Fault } from '../../../ipc/faults.ts'
@@ -67,6 +79,19 @@ export function besides(file: string, kind: string, now: number): string {
     const path = `${file}.${kind}.${time}${n === 0 ? '' : `-${n}`}.bak`
     if (!existsSync(path)) return path
   }
+}
+
+/**
+ * Keeps a database that another takes the place of. The file stays under its name too, so that no moment has none; its
+ * log does not: it is of another file from now on. Where it is kept; '' = there was none.
+ */
+export function setAside(file: string, kind: string, now: number): string {
+  const aside = besides(file, kind, now)
+  for (const end of ['-wal', '-shm']) if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
+  if (!existsSync(file)) return ''
+  linkSync(file, aside)
+  keepNewest(file, new RegExp(`\\.${kind}\\.`))
+  return aside
 }
 
 /** Removes all but the newest of a kind, what belongs to each with it. */

@@ -147,6 +147,8 @@ export interface RigOptions {
   many?: boolean
   measured?: Measured
   exposures?: PublishedPorts
+  /** Blob of every guest's host key, base64. */
+  hostKey?: string
 }
 
 /** An engine over fakes. `restart` gives it a successor on the same records. */
@@ -202,7 +204,7 @@ export class Rig implements AsyncDisposable {
 
   /** A successor that has just started. */
   async begin({ tick = false } = {}): Promise<void> {
-    const { slots = 0, passTimeoutMs = 0, measured, exposures } = this.#options
+    const { slots = 0, passTimeoutMs = 0, measured, exposures, hostKey = 'AAAA' } = this.#options
     this.slots = new CreateSlots(slots)
     this.engine = new Engine({
       passes: {
@@ -213,7 +215,7 @@ export class Rig implements AsyncDisposable {
         images: this.images,
         seeds: {
           write: async (path, input) => void this.seeds.push({ path, input }),
-          hostKey: async (_path, comment) => ({ privateKey: 'PRIVATE', publicKey: `ssh-ed25519 AAAA ${comment}` }),
+          hostKey: async (_path, comment) => ({ privateKey: 'PRIVATE', publicKey: `ssh-ed25519 ${hostKey} ${comment}` }),
         },
         ledger: new QuotaLedger({ vcpus: 0, memMb: 0, diskGb: 0, ...this.caps }),
         slots: this.slots,
