@@ -31,6 +31,7 @@ import { fileDesired } from './records/desired-state.ts'
 import { DiskReserve } from './records/disk-reserve.ts'
 import { Identity } from './records/identity.ts'
 import { agentLayout } from './records/layout.ts'
+import { RevokedFile } from './records/revoked-file.ts'
 import { requireStateDirs, usingState } from './records/state-dir.ts'
 import { clearLeftovers, fileRecords } from './records/vm-records.ts'
 import { startRpcServer } from './rpc/server.ts'
@@ -163,8 +164,13 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const uptimeMs = () => processes.uptimeMs()
     const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
     undo.push(() => metrics.stop())
-    const watch = new GuestWatch({ backend, guests: () => engine.guests(), uptimeMs, run, clock, log })
+    const watch = new GuestWatch({
+      ...{ backend, uptimeMs, run, clock, log },
+      guests: () => engine.guests(),
+      trustOf: (vmId) => engine.trustOf(vmId),
+    })
     undo.push(() => watch.stop())
+    const revokedFile = new RevokedFile(layout.revoked, log, reserve.files)
     const { ports, guests } = guestPorts({ engine: () => engine, backend, network: networks, layout, clock, log })
     const { started = UNKNOWN_PROGRAM } = options
     const upgrader = await Upgrader.open({
@@ -200,7 +206,14 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       consoleEnd: (id) => hub.end(id),
       forgotten: (id) => hub.forget(id),
       exposures: ports,
-      notices: () => [...hub.notices(), ...guestNetwork.notices(), ...networks.notices(), ...skipped],
+      revokedFile,
+      notices: () => [
+        ...hub.notices(),
+        ...guestNetwork.notices(),
+        ...networks.notices(),
+        ...revokedFile.notices(),
+        ...skipped,
+      ],
       measured: {
         host: () => metrics.host(),
         vm: (id) => metrics.vm(id),
@@ -209,7 +222,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         uplink: () => metrics.uplink(),
         findings: () => networkCare.findings(),
         clock: () => watch.hostClock(),
-        guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id) }),
+        guest: (id) => ({ guest: watch.state(id), clock: watch.clock(id), trust: watch.trust(id) }),
       },
       beside: [networkCare, watch, upgrader],
     })

@@ -91,12 +91,12 @@ export class FakeGuestAgent {
 
 /** guest-exec and its status for programs that answer at once; a program that is not there is refused as in a guest. */
 export function programs(
-  run: (path: string, arg: string[]) => { code?: number; out?: string; err?: string } | undefined,
+  run: (path: string, arg: string[], input: string) => { code?: number; out?: string; err?: string } | undefined,
 ): GuestCommands {
   const ended = new Map<number, object>()
   return {
-    'guest-exec': ({ path, arg }) => {
-      const done = run(String(path), (arg ?? []) as string[])
+    'guest-exec': ({ path, arg, 'input-data': input = '' }) => {
+      const done = run(String(path), (arg ?? []) as string[], Buffer.from(String(input), 'base64').toString())
       if (!done)
         return refuses(
           `Guest agent command failed, Failed to execute child process “${path}” (No such file or directory)`,

@@ -109,9 +109,20 @@ export class GuestAgent {
   }
 
   /** Runs a program found on the guest's own PATH, without a shell, and waits for its end. */
-  async exec(path: string, arg: readonly string[], signal?: AbortSignal): Promise<GuestExec> {
+  exec(path: string, arg: readonly string[], signal?: AbortSignal): Promise<GuestExec> {
+    return this.#run({ path, arg }, signal)
+  }
+
+  /** Has the guest's own shell run a script. */
+  script(text: string, signal?: AbortSignal): Promise<GuestExec> {
+    const input = Buffer.from(text).toString('base64')
+    return this.#run({ path: 'sh', arg: ['-s'], 'input-data': input }, signal)
+  }
+
+  async #run(program: { path: string; arg: readonly string[]; 'input-data'?: string }, signal?: AbortSignal) {
+    const { path } = program
     const deadline = this.#clock.monotonic() + (this.#options.execMs ?? EXEC_MS)
-    const started = await this.execute('guest-exec', { path, arg, 'capture-output': true }, signal)
+    const started = await this.execute('guest-exec', { ...program, 'capture-output': true }, signal)
     const pid = z.looseObject({ pid: z.number() }).safeParse(started)
     if (!pid.success) throw broken('a program without a pid')
     for (;;) {

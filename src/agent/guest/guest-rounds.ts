@@ -36,6 +36,8 @@ export interface Visitor {
   visit(guest: RunningGuest, agent: GuestAgent, signal: AbortSignal): Promise<void>
   silent(guest: RunningGuest): void
   forget(vmId: string): void
+  /** Has something for a guest that need not wait for its round. */
+  hasNews?(guest: RunningGuest): boolean
   /** ms until it wants to ask again; absent = as the rounds go. */
   wantsIn?(vmId: string): number | undefined
 }
@@ -107,7 +109,15 @@ export class GuestRounds {
     const event = this.#deps.pulse.beat(BEAT_MS)
     this.#look()
     if (event) this.#hostEvent(event)
+    this.#news()
     this.#begin()
+  }
+
+  /** A guest that answers none is not asked more often for it. */
+  #news(): void {
+    for (const entry of this.#entries.values())
+      if (entry.silent === 0 && this.#deps.visitors.some((visitor) => visitor.hasNews?.(entry.guest)))
+        entry.dueAt = Math.min(entry.dueAt, this.#deps.clock.monotonic())
   }
 
   #hostEvent(event: NonNullable<ReturnType<HostPulse['beat']>>): void {
@@ -170,7 +180,8 @@ export class GuestRounds {
     const timer = setTimeout(() => late.abort(new Error('the visit took too long')), VISIT_MS)
     const signal = AbortSignal.any([late.signal, this.#stopping.signal])
     try {
-      for (const visitor of visitors) await visitor.visit(entry.guest, entry.agent, signal)
+      // What one of them is refused says nothing of what the next one asks.
+      for (const visitor of visitors) await visitor.visit(entry.guest, entry.agent, signal).catch(unlessRefused)
       entry.silent = 0
     } catch (error) {
       if (!(error instanceof GuestAgentError)) {
@@ -178,7 +189,6 @@ export class GuestRounds {
         if (!this.#stopping.signal.aborted) this.#deps.log.warn('guest.visit-failed', fields)
         return
       }
-      if (error.trouble === 'refused') return
       entry.silent++
       if (this.#entries.get(entry.guest.id) === entry) for (const visitor of visitors) visitor.silent(entry.guest)
     } finally {
@@ -196,4 +206,8 @@ export class GuestRounds {
     if (clock.monotonic() - since < BOOTING_MS) return SILENT_MS
     return Math.min(SILENT_MOST_MS, SILENT_MS * 2 ** Math.min(silent - 1, 8))
   }
+}
+
+function unlessRefused(error: unknown): void {
+  if (!(error instanceof GuestAgentError && error.trouble === 'refused')) throw error
 }

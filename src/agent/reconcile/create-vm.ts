@@ -159,6 +159,7 @@ async function seedInput(deps: PassDeps, vm: VmLayout, spec: VmSpec) {
     clock: clockPolicyOf(spec.clockPolicy),
     ssh: {
       userCas: spec.sshUserCaAuthorizedKeys,
+      revoked: deps.revoked(),
       ...(privateKey === '' ? {} : { hostKey: { privateKey, certificate: spec.sshHostCert } }),
     },
   }

@@ -1,6 +1,7 @@
 import type { Capacity } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { ExposureStatus } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { DesiredStore } from '../records/desired-state.ts'
+import type { RevokedList } from '../seed/ssh-trust.ts'
 import type { PassDeps } from './pass-deps.ts'
 import type { Measured } from './report.ts'
 
@@ -20,7 +21,7 @@ export interface PublishedPorts {
 }
 
 export interface EngineOptions {
-  passes: Omit<PassDeps, 'holds' | 'wanted' | 'awaitsTurn'>
+  passes: Omit<PassDeps, 'holds' | 'wanted' | 'revoked' | 'awaitsTurn'>
   desired: DesiredStore
   epochs: EpochKeeper
   images: {
@@ -40,5 +41,7 @@ export interface EngineOptions {
   beside?: readonly { onChange(fn: () => void): () => void }[]
   /** Absent = this host publishes nothing. */
   exposures?: PublishedPorts
+  /** Keeps the list of revoked certificates where the operator's own sshd may read it; absent = nowhere. */
+  revokedFile?: { keep(list: RevokedList): Promise<void> }
   passTimeoutMs?: number
 }

@@ -7,6 +7,7 @@ import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import type { MeteredVm } from '../facts/vm-meter.ts'
 import type { RunningGuest } from '../guest/guest-rounds.ts'
+import type { GuestTrustFiles } from '../seed/ssh-trust.ts'
 import { Autostart } from './autostart.ts'
 import { DiskHolds } from './disk-holds.ts'
 import type { EngineOptions } from './engine-options.ts'
@@ -144,6 +145,11 @@ export class Engine {
     return [...this.#recorded].map((id) => ({ id, dir: layout.vmDir(id).dir, process: processOf(id) }))
   }
 
+  /** What a running guest is to hold of the fleet's SSH trust; undefined = nothing. */
+  trustOf(vmId: string): GuestTrustFiles | undefined {
+    return this.#wanted.trustOf(vmId)
+  }
+
   /** Every VM that runs, with who keeps its clock. */
   guests(): RunningGuest[] {
     const { layout } = this.#options.passes
@@ -190,6 +196,7 @@ export class Engine {
 
   /** Gives every VM its assignment again; the one thing a tick waits for is the list of records. */
   async dispatch(): Promise<void> {
+    if (this.held()) await this.#options.revokedFile?.keep(this.#wanted.revoked)
     const ids = await this.#options.passes.records.list()
     if (!this.#counted) await this.#count(ids)
     this.#recorded = new Set(ids)
@@ -261,6 +268,7 @@ export class Engine {
       ...given,
       holds: this.#holds,
       wanted: (id) => this.#wanted.of(id),
+      revoked: () => this.#wanted.revoked.bytes,
       awaitsTurn: (spec) => this.#autostart.waits(spec),
     }
     let last = initial

@@ -3,6 +3,8 @@ import { toBinary } from '@bufbuild/protobuf'
 import { Fault } from '../../ipc/faults.ts'
 import { type DesiredState, DesiredStateSchema, type Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { isId } from '../../ipc/names.ts'
+import { LIMITS } from '../../ipc/units.ts'
+import { isKrl } from './krl.ts'
 
 /** Most VMs one host's snapshot may name. */
 const VM_LIMIT = 10_000
@@ -12,6 +14,9 @@ export function checkedState(snapshot: Snapshot): DesiredState {
   const refuse = (problem: string) => new Fault('input/invalid', 'permanent', { field: 'snapshot', problem })
   const { state } = snapshot
   if (!state) throw refuse('it has no state, which never means "no VMs"')
+  if (state.sshKrl.length > LIMITS.sshKrlBytes)
+    throw refuse(`its list of revoked certificates is larger than ${LIMITS.sshKrlBytes} bytes`)
+  if (!isKrl(state.sshKrl)) throw refuse('its list of revoked certificates is none that sshd reads')
   if (state.vms.length > VM_LIMIT) throw refuse(`it names more than ${VM_LIMIT} VMs`)
   const seen = new Set<string>()
   for (const { vmId } of state.vms) {

@@ -47,6 +47,8 @@ export interface PassDeps {
   holds: DiskHolds
   /** What the last accepted snapshot says of a VM, another's than the pass's too. */
   wanted(vmId: string): Wanted
+  /** Certificates that guests are to refuse, as the last accepted snapshot says. */
+  revoked(): Uint8Array
   /** Why a VM that the host starts by itself does not start yet; undefined = it may. */
   awaitsTurn(spec: VmSpec): Waits | undefined
   processes: Pick<Processes, 'bootId' | 'uptimeMs'>

@@ -5,6 +5,7 @@ import type { GuestState } from '../../ipc/gen/eitri/agent/v1/guest_pb.js'
 import type { Capacity, HostMetrics } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { NetworkFindingSchema, NetworkStatusSchema } from '../../ipc/gen/eitri/agent/v1/network_pb.js'
 import { type ExposureStatus, type Report, ReportSchema } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { GuestTrust } from '../../ipc/gen/eitri/agent/v1/trust_pb.js'
 import {
   type QuarantinedVm,
   QuarantinedVmSchema,
@@ -29,7 +30,12 @@ export interface Measured {
   /** Of this host; absent = not looked up yet, or nobody looks. */
   clock?(): HostClock | undefined
   /** What a running guest says of itself, and its clock; absent = not asked yet, or nobody asks. */
-  guest?(vmId: string): { guest: GuestState | undefined; clock: GuestClock | undefined }
+  guest?(vmId: string): {
+    guest: GuestState | undefined
+    clock: GuestClock | undefined
+    /** What it holds of the fleet's SSH trust; absent = nobody could say. */
+    trust?: GuestTrust | undefined
+  }
   /** What keeps guests from their network; absent = nobody looks. */
   findings?(): MessageInitShape<typeof NetworkFindingSchema>[]
 }
@@ -136,8 +142,9 @@ function rowOf(vmId: string, result: VmResult | undefined, consoleEnd: bigint, m
   return create(VmRowSchema, init)
 }
 
-const told = ({ guest, clock }: Partial<ReturnType<NonNullable<Measured['guest']>>> = {}) => ({
+const told = ({ guest, clock, trust }: Partial<ReturnType<NonNullable<Measured['guest']>>> = {}) => ({
   ...(guest ? { guest } : {}),
+  ...(trust ? { trust } : {}),
   ...(clock ? { clock } : {}),
 })
 

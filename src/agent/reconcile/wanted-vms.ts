@@ -1,6 +1,7 @@
 import type { DesiredState, Exposure } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { Desired } from '../records/desired-state.ts'
+import { type GuestTrustFiles, type RevokedList, revokedList } from '../seed/ssh-trust.ts'
 import type { Wanted } from './vm-plan.ts'
 
 /** Longest quarantine that can be counted and shown as a date; a longer wish means this. */
@@ -14,12 +15,15 @@ export class WantedVms {
   readonly deletedIn: ReadonlyMap<string, bigint>
   /** Of wanted VMs and of others. */
   readonly exposures: readonly Exposure[]
+  /** Certificates that guests are to refuse. */
+  readonly revoked: RevokedList
 
   private constructor(desired: Desired | undefined) {
     const { state } = desired?.snapshot ?? {}
     this.#known = state !== undefined
     this.deletedIn = desired?.deletedIn ?? new Map()
     this.exposures = state?.exposures ?? []
+    this.revoked = revokedList(state?.sshKrl ?? new Uint8Array())
     this.#wanted = new Map((state?.vms ?? []).map((spec) => [spec.vmId, wantedOf(spec, this.deletedIn)]))
   }
 
@@ -34,6 +38,16 @@ export class WantedVms {
 
   has(vmId: string): boolean {
     return this.#wanted.has(vmId)
+  }
+
+  /** What a guest is to hold of the fleet's SSH trust; undefined = the VM is not wanted, or the fleet has nothing for it. */
+  trustOf(vmId: string): GuestTrustFiles | undefined {
+    const wanted = this.of(vmId)
+    if (wanted.kind !== 'live') return undefined
+    const { sshUserCaAuthorizedKeys: userCas, sshHostCert: hostCertificate, hostCertRequired } = wanted.spec
+    const certified = hostCertRequired && hostCertificate !== ''
+    if (userCas.length === 0 && !certified) return undefined
+    return { userCas, hostCertificate: certified ? hostCertificate : '', revoked: this.revoked }
   }
 
   ids(): Iterable<string> {

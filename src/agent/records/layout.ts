@@ -35,6 +35,8 @@ export interface AgentLayout {
   log: string
   /** The last accepted snapshot. */
   desired: string
+  /** Revoked SSH certificates, for the operator's sshd. */
+  revoked: string
   /** Changes of the host's network that a person asked for. */
   networkMends: string
   vms: string
@@ -63,6 +65,7 @@ export function agentLayout(stateDir: string): AgentLayout {
     lock: join(stateDir, 'agent.lock'),
     log: join(stateDir, 'agent.log'),
     desired: join(stateDir, 'desired.bin'),
+    revoked: join(stateDir, 'revoked-certificates.krl'),
     networkMends: join(stateDir, 'network-mends.json'),
     vms,
     images: join(stateDir, 'images'),

@@ -1,12 +1,5 @@
 import type { ClockPolicy } from '../../ipc/clock-policy.ts'
-
-/** SSH material of one guest; absent parts leave no trace in the seed. */
-export interface SeedSsh {
-  /** Authorized-key lines of the user CAs. */
-  userCas: readonly string[]
-  /** OpenSSH private key (PEM) and its certificate line. */
-  hostKey?: { privateKey: string; certificate: string }
-}
+import { base64Lines, REVOKED_KEYS, type SeedSsh, SSHD_DROP_IN, sshdLines, USER_CA_FILE } from './ssh-trust.ts'
 
 /** What the fleet owes one guest. */
 export interface FleetPayload {
@@ -21,9 +14,6 @@ export const PAYLOAD_REPORT = '/var/lib/eitri/fleet-payload'
 export const payloadMark = (outcome: 'applied' | 'incomplete', vmId: string): string =>
   `\x1b]7791;eitri-payload;${outcome};${vmId.slice(0, 12)}\x07`
 
-const USER_CA_FILE = '/etc/ssh/eitri_user_ca.pub'
-const SSHD_DROP_IN = '/etc/ssh/sshd_config.d/10-eitri.conf'
-const HOST_CERTIFICATE = '/etc/ssh/ssh_host_ed25519_key-cert.pub'
 const CHRONY_DROP_IN = '/etc/chrony/conf.d/eitri-clock.conf'
 const CHRONY_UNITS = ['/etc/systemd/system/chrony.service', '/etc/systemd/system/chronyd.service']
 const STEP_ALWAYS = 'ExecStartPost=-/usr/bin/chronyc -n makestep 1 -1'
@@ -32,7 +22,8 @@ const PTP_SCRIPT = '/usr/local/lib/eitri/ptp-kvm.sh'
 const PTP_CONFIG = '/etc/chrony/conf.d/eitri-ptp-kvm.conf'
 const HOST_ONLY_CONFIG = '/etc/chrony/eitri-host-only.conf'
 const HOST_ONLY_OPTIONS = '/run/eitri/chrony.env'
-const END = 'EITRI_EOF'
+/** Ends a file of a script. */
+export const END = 'EITRI_EOF'
 
 /** Text that would end a file of the script early. */
 export const endsPayloadFile = (line: string): boolean => line === END
@@ -42,7 +33,7 @@ export const endsPayloadFile = (line: string): boolean => line === END
  * always ends well, so that no image is reported degraded for lack of a part, and leaves word of what it could not do.
  */
 export function fleetPayload({ vmId, ssh, clock }: FleetPayload): string {
-  const sshd = sshdLines(ssh)
+  const sshd = sshdLines({ userCas: ssh.userCas, hostCertificate: ssh.hostKey?.certificate ?? '' })
   const follows = clock === 'auto' || clock === 'host-only'
   return [
     '#!/bin/sh',
@@ -54,7 +45,7 @@ export function fleetPayload({ vmId, ssh, clock }: FleetPayload): string {
     'outcome=applied',
     'said() { echo "$*" >>"$report.new"; [ "$2" = failed ] && outcome=incomplete; true; }',
     'put() { mkdir -p "$(dirname "$1")" && cat >"$1.new" && chmod 0644 "$1.new" && mv "$1.new" "$1"; }',
-    ...(ssh.userCas.length > 0 ? put(USER_CA_FILE, ssh.userCas) : []),
+    ...(ssh.userCas.length > 0 ? [...put(USER_CA_FILE, ssh.userCas), ...putRevoked(ssh.revoked)] : []),
     ...(sshd.length > 0 ? put(SSHD_DROP_IN, sshd) : []),
     '# After a suspend of the host the clock is off by hours: it is stepped whenever it is, not only at boot.',
     ...put(CHRONY_DROP_IN, ['makestep 1 -1']),
@@ -72,12 +63,15 @@ export function fleetPayload({ vmId, ssh, clock }: FleetPayload): string {
   ].join('\n')
 }
 
-const sshdLines = ({ userCas, hostKey }: SeedSsh): string[] => [
-  ...(userCas.length > 0 ? [`TrustedUserCAKeys ${USER_CA_FILE}`] : []),
-  ...(hostKey ? [`HostCertificate ${HOST_CERTIFICATE}`] : []),
-]
-
 const put = (path: string, lines: readonly string[]): string[] => [`put ${path} <<'${END}'`, ...lines, END]
+
+/** A list that cannot be unpacked is an empty one: without the file nobody could log in by key at all. */
+const putRevoked = (revoked: Uint8Array = new Uint8Array()): string[] => [
+  `unpack() { base64 -d >"$1.raw" 2>/dev/null || : >"$1.raw"; put "$1" <"$1.raw"; rm -f "$1.raw"; }`,
+  `unpack ${REVOKED_KEYS} <<'${END}'`,
+  ...base64Lines(revoked),
+  END,
+]
 
 /** The root's partition, the first unless the guest says another; online. */
 const GROW = [
@@ -98,7 +92,7 @@ const GROW = [
 ]
 
 /** sshd is never reloaded with what it refuses, and a file of ours it refuses does not stay for the next boot. */
-const RELOAD_SSHD = [
+export const RELOAD_SSHD = [
   'if sshd -t; then',
   '  { systemctl reload sshd 2>/dev/null || systemctl reload ssh 2>/dev/null; } ; said trust ok',
   `else mv ${SSHD_DROP_IN} ${SSHD_DROP_IN}.off`,

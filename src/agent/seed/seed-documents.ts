@@ -1,7 +1,8 @@
 import type { ClockPolicy } from '../../ipc/clock-policy.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { isId, isName } from '../../ipc/names.ts'
-import { endsPayloadFile, type SeedSsh } from './fleet-payload.ts'
+import { endsPayloadFile } from './fleet-payload.ts'
+import type { SeedSsh } from './ssh-trust.ts'
 import { vendorData } from './vendor-data.ts'
 
 export interface SeedInput {

@@ -1,4 +1,5 @@
-import { type FleetPayload, fleetPayload, type SeedSsh } from './fleet-payload.ts'
+import { type FleetPayload, fleetPayload } from './fleet-payload.ts'
+import type { SeedSsh } from './ssh-trust.ts'
 
 const BOUNDARY = 'eitri-seed'
 

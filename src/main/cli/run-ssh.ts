@@ -1,12 +1,16 @@
 import { execFile, spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 
 const VERSION_MS = 10_000
 
+declare const __EITRI_VERSION__: string | undefined
+
 /** This program as others run it; inside the app's Electron it is told to be Node. */
 export function selfCommand(): string[] {
-  const program = process.argv[1] === undefined ? [process.execPath] : [process.execPath, process.argv[1]]
+  const isBuilt = typeof __EITRI_VERSION__ !== 'undefined'
+  const program = [process.execPath, join(import.meta.dirname, isBuilt ? 'cli.mjs' : 'index.ts')]
   return process.versions['electron'] === undefined ? program : ['/usr/bin/env', 'ELECTRON_RUN_AS_NODE=1', ...program]
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { connectName, sshHostName } from '../../ipc/names.ts'
 import { DEFAULT_TENANT } from '../../ipc/request-headers.ts'
@@ -24,7 +25,7 @@ export function sshCommand(root: Command, run: Runner): void {
       const known: [string, string] = ['HostKeyAlias', connectName(tenant, vm?.name ?? given)]
       const ours = sshOptions(wayOf(context), { login: whom, host, port: '22' })
       const args = [...ours, known].flatMap(([name, value]) => ['-o', `${name}=${value}`])
-      const code = await context.parts.runSsh(
+      const code = await context.ssh.run(
         [...args, '-l', whom, host, ...(command.length > 0 ? ['--', ...command] : [])],
         context.signal,
       )
@@ -34,8 +35,8 @@ export function sshCommand(root: Command, run: Runner): void {
 }
 
 /** What `ssh` is told of this program and its control plane. */
-export const wayOf = ({ parts, options }: CommandContext): SshWay => ({
-  self: parts.self,
-  dataDir: options.dataDir,
-  logins: parts.loginAgents(options.dataDir),
+export const wayOf = ({ ssh, options }: CommandContext): SshWay => ({
+  self: ssh.self,
+  dataDir: options.dataDir === undefined ? undefined : resolve(options.dataDir),
+  logins: ssh.logins(options.dataDir),
 })

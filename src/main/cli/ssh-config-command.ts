@@ -25,10 +25,10 @@ export function sshConfigCommand(root: Command, run: Runner): void {
       if (write && remove) throw invalid('--remove', '', 'not together with --write')
       const text = sshConfigText(wayOf(context))
       if (!write && !remove) return context.json ? context.document({ config: text }) : context.say(text)
-      const { sshDir } = context.parts
+      const { dir } = context.ssh
       if (write) await requireNewEnough(context)
-      const changed = write ? await writeSshConfig(sshDir, text) : await removeSshConfig(sshDir)
-      const { own, including } = sshConfigFiles(sshDir)
+      const changed = write ? await writeSshConfig(dir, text) : await removeSshConfig(dir)
+      const { own, including } = sshConfigFiles(dir)
       if (context.json) return context.document({ config_file: own, included_from: including, changed })
       const done = write ? `${own} is included from ${including}.` : `Nothing of it is left in ${including}.`
       await context.say(`${changed ? '' : 'As it was: '}${done}\n`)
@@ -36,8 +36,8 @@ export function sshConfigCommand(root: Command, run: Runner): void {
   )
 }
 
-async function requireNewEnough({ parts }: CommandContext): Promise<void> {
-  const said = await parts.sshVersion()
+async function requireNewEnough({ ssh }: CommandContext): Promise<void> {
+  const said = await ssh.version()
   const [, major, minor] = /OpenSSH_(?:for_Windows_)?(\d+)\.(\d+)/.exec(said) ?? []
   const version = [Number(major), Number(minor)] as const
   if (version[0] > OLDEST[0] || (version[0] === OLDEST[0] && version[1] >= OLDEST[1])) return

@@ -20,6 +20,7 @@ const PLAN: readonly [Where, readonly Failpoint[]][] = [
     [
       ...([
         'desired.save',
+        'revoked.save',
         'vm-dir.make',
         'record.save',
         'host-key.write',

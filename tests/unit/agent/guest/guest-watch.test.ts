@@ -10,6 +10,7 @@ import type { Run } from '../../../../src/agent/os/exec.ts'
 import { agentLayout, type VmLayout } from '../../../../src/agent/records/layout.ts'
 import { PAYLOAD_REPORT, payloadMark } from '../../../../src/agent/seed/fleet-payload.ts'
 import { writeSeed } from '../../../../src/agent/seed/seed.ts'
+import { type GuestTrustFiles, revokedList } from '../../../../src/agent/seed/ssh-trust.ts'
 import { systemClock } from '../../../../src/ipc/base/clock.ts'
 import { silentLog } from '../../../../src/ipc/base/log.ts'
 import { FakeGuestAgent, programs, refuses, returns } from '../../../support/fake-guest-agent.ts'
@@ -24,11 +25,13 @@ describe('what the agent learns from inside a guest', () => {
   let peer: FakeGuestAgent
   let watch: GuestWatch
   let running: RunningGuest[]
+  let trust: GuestTrustFiles | undefined
   let resumed: (vmId: string) => void
   /** ms the guest's clock is ahead. */
   let ahead: number
   let files: Record<string, string>
   let execs: string[]
+  let scripts: string[]
 
   beforeEach(async () => {
     stateDir = await mkdtemp(join(tmpdir(), 'eitri-watch-'))
@@ -37,8 +40,10 @@ describe('what the agent learns from inside a guest', () => {
     const seed = { vmId: ID, hostname: 'web', authorizedKeys: [], userData: new Uint8Array(), mac: '52:54:00:00:00:01' }
     await writeSeed(vm.seed, { ...seed, clock: 'auto', ssh: { userCas: [] } }, 0)
     ahead = 0
+    trust = undefined
     files = {}
     execs = []
+    scripts = []
     peer = await FakeGuestAgent.listen(join(stateDir, 'qga'), {
       'guest-ping': () => returns({}),
       'guest-info': () => returns({ version: '7.2.22' }),
@@ -47,8 +52,12 @@ describe('what the agent learns from inside a guest', () => {
         ahead = Number(time) / 1e6 - Date.now()
         return returns({})
       },
-      ...programs((path, arg) => {
+      ...programs((path, arg, input) => {
         execs.push(path)
+        if (path === 'sh') {
+          scripts.push(input)
+          return { out: `written ${trust?.revoked.sha256}\n` }
+        }
         if (path === 'tail') return { out: '' }
         const there = arg.slice(3).filter((name) => name in files)
         return {
@@ -68,6 +77,7 @@ describe('what the agent learns from inside a guest', () => {
         },
       },
       guests: () => running,
+      trustOf: () => trust,
       uptimeMs: () => performance.now(),
       run,
       clock: systemClock,
@@ -170,10 +180,24 @@ describe('what the agent learns from inside a guest', () => {
     await expect(watch.setClock(ID, new AbortController().signal)).rejects.toMatchObject({ code: 'clock/not-running' })
   })
 
+  it('is brought a list of revoked certificates at once, through the shell in it', async () => {
+    const listed = (text: string) => {
+      trust = { userCas: ['ssh-ed25519 CA'], hostCertificate: '', revoked: revokedList(Buffer.from(text)) }
+    }
+    listed('')
+    watch.start()
+    await expect.poll(() => watch.trust(ID)?.revocations, { timeout: 5_000 }).toBe('current')
+    listed('newer')
+    await expect.poll(() => scripts.length, { timeout: 5_000 }).toBe(2)
+    expect(scripts[1]).toContain(Buffer.from('newer').toString('base64'))
+    await expect.poll(() => watch.trust(ID)?.krlSha256).toBe(trust?.revoked.sha256)
+  })
+
   it('is nothing where the hypervisor has no channel, which is said, and nothing is guessed', async () => {
     const none = new GuestWatch({
       backend: {},
       guests: () => running,
+      trustOf: () => trust,
       uptimeMs: () => 0,
       run: async () => Promise.reject(new Error('ENOENT')),
       clock: systemClock,
@@ -181,6 +205,9 @@ describe('what the agent learns from inside a guest', () => {
     })
     none.start()
     expect(none.state(ID)).toBeUndefined()
+    expect(none.trust(ID)).toBeUndefined()
+    trust = { userCas: ['ssh-ed25519 CA'], hostCertificate: '', revoked: revokedList(new Uint8Array()) }
+    expect(none.trust(ID)).toMatchObject({ revocations: 'unreachable', detail: expect.stringContaining('no channel') })
     expect(none.clock(ID)).toMatchObject({ source: '', detail: expect.stringContaining('no channel') })
     await expect(none.setClock(ID, new AbortController().signal)).rejects.toMatchObject({ code: 'clock/not-running' })
     none.stop()

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,6 +8,7 @@ import { type FleetPayload, fleetPayload, payloadMark } from '../../../../src/ag
 import { type SeedInput, seedDocuments } from '../../../../src/agent/seed/seed-documents.ts'
 import { cloudConfig, vendorData } from '../../../../src/agent/seed/vendor-data.ts'
 import { CLOCK_POLICIES } from '../../../../src/ipc/clock-policy.ts'
+import { GuestRoot } from '../../../support/guest-root.ts'
 
 const VM = '0123456789abcdef'.repeat(2)
 const CA = 'ssh-ed25519 AAAACA fleet'
@@ -54,14 +54,23 @@ describe('vendor-data', () => {
 
   it('without SSH material nothing of SSH is in it', () => {
     const all = `${cloudConfig({ userCas: [] })}${fleetPayload(payload())}`
-    for (const trace of ['ssh_keys', 'sshd', 'TrustedUserCAKeys', 'user_ca']) expect(all).not.toContain(trace)
+    for (const trace of ['ssh_keys', 'sshd', 'TrustedUserCAKeys', 'user_ca', 'RevokedKeys', 'revoked_keys'])
+      expect(all).not.toContain(trace)
   })
 })
 
 describe("the fleet's script", () => {
   it('writes user CA, sshd and chrony files in this order, then grows, then reloads sshd, then restarts chrony', () => {
     const script = fleetPayload(payload({ ssh: { userCas: [CA, 'ssh-ed25519 TWO'], hostKey } }))
-    const order = ['user_ca.pub <<', '10-eitri.conf <<', 'eitri-clock.conf <<', '\ngrow\n', 'if sshd -t', '\nclock\n']
+    const order = [
+      'user_ca.pub <<',
+      'eitri_revoked_keys <<',
+      '10-eitri.conf <<',
+      'eitri-clock.conf <<',
+      '\ngrow\n',
+      'if sshd -t',
+      '\nclock\n',
+    ]
     const at = order.map((text) => script.indexOf(text))
     expect(at).toEqual(at.toSorted((a, b) => a - b))
     expect(at).not.toContain(-1)
@@ -91,66 +100,10 @@ describe("the fleet's script", () => {
   })
 })
 
-/** Runs the script with stand-ins for the programs it calls, inside a folder that stands for the guest's root. */
-class Guest {
-  readonly root = mkdtempSync(join(tmpdir(), 'eitri-payload-'))
-  readonly #bin = join(this.root, 'bin')
-
-  constructor() {
-    mkdirSync(this.#bin)
-    mkdirSync(join(this.root, 'dev'))
-    mkdirSync(join(this.root, 'etc/chrony'), { recursive: true })
-    writeFileSync(join(this.root, 'dev/console'), '')
-    this.write('etc/chrony/chrony.conf', 'pool 2.debian.pool.ntp.org iburst\nconfdir /etc/chrony/conf.d\n')
-    for (const name of ['sfdisk', 'partx', 'resize2fs', 'chronyd', 'udevadm', 'modprobe', 'sshd', 'systemctl'])
-      this.program(name)
-    this.program('findmnt', 'exit 1')
-  }
-
-  /** Says how it was called, then does `body`. */
-  program(name: string, body = 'exit 0'): void {
-    const script = `#!/bin/sh\necho ${name} "$@" >>${this.root}/calls\n${body}\n`
-    writeFileSync(join(this.#bin, name), script, { mode: 0o755 })
-  }
-
-  write(path: string, text: string): void {
-    writeFileSync(join(this.root, path), text)
-  }
-
-  has(path: string): boolean {
-    return existsSync(join(this.root, path))
-  }
-
-  read(path: string): string {
-    return readFileSync(join(this.root, path), 'utf8')
-  }
-
-  calls(): string[] {
-    return this.has('calls') ? this.read('calls').trimEnd().split('\n') : []
-  }
-
-  run(script: string): void {
-    // /dev/vda1 as a plain file is no block device: the test for one is turned into one for a file.
-    const here = script
-      .replaceAll('[ -b /dev/', '[ -f /dev/')
-      .replaceAll('[ -c /dev/', '[ -f /dev/')
-      .replaceAll(/(?<![\w./])\/(etc|var|dev|usr|run)\//g, `${this.root}/$1/`)
-    execFileSync('/bin/sh', ['-c', here], { env: { PATH: `${this.#bin}:/usr/bin:/bin` }, stdio: 'pipe' })
-  }
-
-  report(): string[] {
-    return this.read('var/lib/eitri/fleet-payload').trimEnd().split('\n')
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.root, { recursive: true })
-  }
-}
-
 describe("the fleet's script in a guest", () => {
-  let guest: Guest
+  let guest: GuestRoot
   beforeEach(() => {
-    guest = new Guest()
+    guest = new GuestRoot()
   })
   afterEach(() => guest[Symbol.dispose]())
   const full = { ssh: { userCas: [CA], hostKey } }
@@ -160,6 +113,27 @@ describe("the fleet's script in a guest", () => {
     guest.run(fleetPayload(payload(full)))
     expect(guest.report()).toEqual([VM, 'disk ok', 'trust ok', 'clock ok', 'end'])
     expect(guest.read('dev/console')).toBe(payloadMark('applied', VM))
+  })
+
+  it('has a list of revoked certificates, empty too, before sshd is told of it', () => {
+    guest.program('sshd', `test -e ${guest.root}/etc/ssh/eitri_revoked_keys || echo too early >>${guest.root}/calls`)
+    guest.run(fleetPayload(payload(full)))
+    expect(guest.read('etc/ssh/eitri_revoked_keys')).toBe('')
+    expect(guest.read('etc/ssh/sshd_config.d/10-eitri.conf')).toMatch(
+      /^RevokedKeys \S+\/etc\/ssh\/eitri_revoked_keys$/m,
+    )
+    const revoked = Buffer.from('SSHKRL\n\0\xff\x00'.repeat(40), 'latin1')
+    guest.run(fleetPayload(payload({ ssh: { ...full.ssh, revoked } })))
+    expect(guest.bytes('etc/ssh/eitri_revoked_keys')).toEqual(revoked)
+    expect(guest.calls().join()).not.toContain('too early')
+    expect(guest.files('etc/ssh')).toEqual(['eitri_revoked_keys', 'eitri_user_ca.pub', 'sshd_config.d'])
+  })
+
+  it('a guest without base64 gets an empty list: without any, nobody could log in by key', () => {
+    guest.program('base64', 'exit 127')
+    guest.run(fleetPayload(payload({ ssh: { ...full.ssh, revoked: Buffer.from('SSHKRL') } })))
+    expect(guest.read('etc/ssh/eitri_revoked_keys')).toBe('')
+    expect(guest.report()).toContain('trust ok')
   })
 
   it('gives sfdisk exactly one line', () => {
@@ -233,9 +207,9 @@ describe("the fleet's script in a guest", () => {
 })
 
 describe('before each start of chrony in a guest', () => {
-  let guest: Guest
+  let guest: GuestRoot
   beforeEach(() => {
-    guest = new Guest()
+    guest = new GuestRoot()
     mkdirSync(join(guest.root, 'run'))
     mkdirSync(join(guest.root, 'etc/default'))
     guest.write('etc/default/chrony', 'DAEMON_OPTS="-F 1 -x"\n')
