@@ -103,6 +103,13 @@ export class FakeFleetServer {
     return vm
   }
 
+  host(init: MessageInitShape<typeof HostSchema>): Host {
+    const host = create(HostSchema, { id: idOf(this.#nextId++), link: 'connected', ...init })
+    this.hosts.set(host.id, host)
+    this.push()
+    return host
+  }
+
   push(): void {
     for (const watcher of [...this.#watchers]) watcher()
   }
@@ -168,6 +175,14 @@ export class FakeFleetServer {
         const host = create(HostSchema, { id: idOf(this.#nextId++), name: request.name, link: 'connected' })
         this.hosts.set(host.id, host)
         return { task: this.#start('add_host', request.name, host.id) }
+      },
+      signInHost: ({ host, password, sudoPassword, keep, ask }) => {
+        this.calls.push(['signInHost', host, password, sudoPassword, keep, ask].join(' '))
+        return { task: this.#start('sign_in', host, idOf(1)) }
+      },
+      forgetHostSecrets: ({ host }) => {
+        this.calls.push(`forgetHostSecrets ${host}`)
+        return {}
       },
       acceptHostKey: ({ host, fingerprint }) => {
         this.calls.push(`acceptHostKey ${host} ${fingerprint}`)

@@ -4,15 +4,17 @@ import { Fault } from '../../ipc/faults.ts'
 import type { Task, TaskQuestion, TaskStep } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext } from './context.ts'
-import { askLine, confirm, interactive } from './prompts.ts'
+import { answerTo } from './task-answers.ts'
 import { watchFleet } from './watch-fleet.ts'
 
 /** Tells the steps of a task as they go, answers what it asks, and returns it when it is done; raises its fault otherwise. */
 export async function followTask(context: CommandContext, fleet: FleetClient, first: Task): Promise<Task> {
   const told = new Map<string, string>()
-  const answered = new Set<string>()
+  const unanswered = new AbortController()
+  const signal = AbortSignal.any([context.signal, unanswered.signal])
+  const person = personAt(context, fleet, first.id, (error) => unanswered.abort(error))
   try {
-    for await (const { tasks } of watchFleet(fleet, context.signal)) {
+    for await (const { tasks } of watchFleet(fleet, signal)) {
       const task = tasks.get(first.id)
       if (!task) continue
       tell(context, told, task)
@@ -22,16 +24,43 @@ export async function followTask(context: CommandContext, fleet: FleetClient, fi
           ? faultFromMessage(task.fault)
           : new Fault('app/bug', 'bug', { message: 'failed without a fault' })
       if (task.state === 'cancelled') throw new Fault('app/cancelled', 'cancelled')
-      const { question } = task
-      if (!question || answered.has(question.id)) continue
-      answered.add(question.id)
-      const answer = await answerTo(context, question)
-      await fleet.tasks.answerTask({ taskId: task.id, questionId: question.id, answer }, { signal: context.signal })
+      person.hear(task.question)
     }
     throw new Fault('app/not-running', 'transient')
   } catch (error) {
     if (!timedOut(context.signal)) await cancel(fleet, first.id)
-    throw error
+    throw unanswered.signal.aborted && !context.signal.aborted ? unanswered.signal.reason : error
+  } finally {
+    person.hear(undefined)
+  }
+}
+
+/** Asks the person one question at a time; one that is asked no more is left, as a host that did not wait. */
+function personAt(context: CommandContext, fleet: FleetClient, taskId: string, failed: (error: unknown) => void) {
+  const answered = new Set<string>()
+  let now: { id: string; left: AbortController } | undefined
+  /** One at the terminal at a time: the next begins when the one before has let go of it. */
+  let turn = Promise.resolve()
+  const ask = async (question: TaskQuestion, left: AbortSignal) => {
+    const signal = AbortSignal.any([context.signal, left])
+    try {
+      const { keep = '', ...answer } = await answerTo({ io: context.io, signal }, question)
+      await fleet.tasks.answerTask({ taskId, questionId: question.id, answer, keep }, { signal })
+    } catch (error) {
+      if (!left.aborted) failed(error)
+    }
+  }
+  return {
+    hear(question: TaskQuestion | undefined) {
+      if (now?.id === question?.id) return
+      now?.left.abort()
+      now = undefined
+      if (!question || answered.has(question.id)) return
+      answered.add(question.id)
+      const left = new AbortController()
+      now = { id: question.id, left }
+      turn = turn.then(() => ask(question, left.signal))
+    },
   }
 }
 
@@ -57,71 +86,4 @@ function lineOf(step: TaskStep): string {
   const words = { running: '…', done: ' done', failed: ' failed', skipped: ' skipped' }[step.state] ?? ` ${step.state}`
   const detail = step.detail ? ` (${printable(step.detail)})` : ''
   return `${step.name}${words}${step.state === 'running' ? '' : detail}`
-}
-
-type Answer =
-  | { case: 'acceptFingerprint'; value: string }
-  | { case: 'secret'; value: string }
-  | { case: 'agree'; value: boolean }
-
-async function answerTo(context: CommandContext, { kind }: TaskQuestion): Promise<Answer> {
-  const { io, signal } = context
-  const asked = interactive(io)
-  const agreed = async (words: string, otherwise: Fault): Promise<boolean> => {
-    if (asked && (await confirm(io, words, signal))) return true
-    throw otherwise
-  }
-  switch (kind.case) {
-    case 'hostKey': {
-      const { host, keyType, fingerprint, knownFingerprint } = kind.value
-      const params = { host, fingerprint, ...(knownFingerprint === undefined ? {} : { known: knownFingerprint }) }
-      const refused = new Fault(
-        knownFingerprint === undefined ? 'ssh/host-key-unknown' : 'ssh/host-key-changed',
-        'permanent',
-        params,
-      )
-      const words =
-        knownFingerprint === undefined
-          ? `${host} shows a new ${keyType} host key ${fingerprint}. Trust it?`
-          : `The host key of ${host} CHANGED from ${knownFingerprint} to ${fingerprint}. Trust the new one?`
-      await agreed(words, refused)
-      return { case: 'acceptFingerprint', value: fingerprint }
-    }
-    case 'secret': {
-      const { what, of, problem } = kind.value
-      if (!asked) throw missingSecret(what, of, problem)
-      const words =
-        { password: 'Password for', passphrase: 'Passphrase of', sudo_password: 'sudo password for' }[what] ?? what
-      return {
-        case: 'secret',
-        value: await askLine(io, `${problem ? `${problem} ` : ''}${words} ${of}:`, signal, true),
-      }
-    }
-    case 'packages': {
-      const { missing, command } = kind.value
-      const params = { missing: missing.join(', '), command }
-      await agreed(
-        `The host lacks ${params.missing}. Run "${command}" there?`,
-        new Fault('host/packages-missing', 'permanent', params),
-      )
-      return { case: 'agree', value: true }
-    }
-    case 'takeOver': {
-      const controller = kind.value.controllerName
-      await agreed(
-        `The host is held by another control plane (${controller}). Take it over?`,
-        new Fault('agent/foreign-controller', 'permanent', { controller }),
-      )
-      return { case: 'agree', value: true }
-    }
-    default:
-      throw new Fault('app/bug', 'bug', { message: 'the task asks something this program does not know' })
-  }
-}
-
-function missingSecret(what: string, of: string, problem: string): Fault {
-  if (what === 'passphrase') return new Fault('ssh/passphrase-wrong', 'permanent', { file: of })
-  if (what === 'sudo_password')
-    return new Fault('ssh/sudo-refused', 'permanent', { host: of, detail: problem || 'it wants a password' })
-  return new Fault('ssh/auth-refused', 'permanent', { address: of })
 }

@@ -10,6 +10,7 @@ import { check } from '../../ipc/rules.ts'
 import { hostClockLine } from './clock-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { KEEP_HELP, signInCommand } from './host-sign-in-command.ts'
 import { takeOverCommand } from './host-takeover-command.ts'
 import { hostUse } from './metrics-words.ts'
 import { reference, sshTarget } from './options.ts'
@@ -23,11 +24,13 @@ interface AddOptions {
   local?: boolean
   ssh?: string
   identity?: string
+  jump?: string
   acceptHostKey?: string
   sudo?: boolean
   installPackages?: boolean
   takeOver?: boolean
   passwordStdin?: boolean
+  keep?: string
   ifAbsent?: boolean
 }
 
@@ -40,11 +43,13 @@ export function hostCommands(root: Command, run: Runner): void {
       .option('--local', 'this computer')
       .option('--ssh <[user@]host[:port]>', 'a machine reached over SSH')
       .option('--identity <file>', 'private key to sign in with')
+      .option('--jump <[user@]host[:port],…>', 'hosts to go through, as ssh -J has them; none = straight on')
       .option('--accept-host-key <SHA256:…>', 'trust this host key')
       .option('--sudo', 'install a root agent by sudo')
       .option('--install-packages', 'install what the host lacks without asking')
       .option('--take-over', 'move a host of another control plane here')
       .option('--password-stdin', 'standard input: SSH password or passphrase, then the sudo password')
+      .option('--keep <memory|keychain>', KEEP_HELP)
       .option('--if-absent', 'be content when a host of this name is there'),
     addHost,
   )
@@ -69,6 +74,7 @@ export function hostCommands(root: Command, run: Runner): void {
     acceptKey,
   )
   takeOverCommand(host, run, answerHost)
+  signInCommand(host, run, answerHost)
   run(
     host
       .command('remove <name>')
@@ -105,6 +111,7 @@ async function sshWay(context: CommandContext, target: string, options: AddOptio
     user,
     ...(port === undefined ? {} : { port }),
     identityFile: options.identity ?? '',
+    jump: options.jump ?? '',
     acceptHostKey: options.acceptHostKey ?? '',
     password,
     passphrase: password,
@@ -116,6 +123,7 @@ async function sshWay(context: CommandContext, target: string, options: AddOptio
     useSudo: options.sudo ?? false,
     takeOver: options.takeOver ?? false,
     installPackages: options.installPackages ?? false,
+    keep: options.keep ?? '',
   }
   return { case: 'ssh' as const, value }
 }
@@ -178,6 +186,7 @@ const hostSheet = (h: Host): string =>
     ['guest network', h.guestCidr],
     ['VMs', h.vms],
     ['host key', h.hostKeyFingerprint],
+    ['secrets in', h.secretsKept],
     ['carrier', h.carrier],
     ['missing', h.missing.join(', ')],
     ['notices', h.notices.join(' ')],

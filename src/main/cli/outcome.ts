@@ -20,6 +20,7 @@ const NOT_POSSIBLE: readonly FaultCode[] = [
   'host/unsupported',
   'host/packages-missing',
   'ssh/unsupported',
+  'ssh/code-needed',
   'vmm/missing',
 ]
 
