@@ -25,7 +25,7 @@ function answerOf({ answer, keep }: AnswerTaskRequest): Answer {
     case 'acceptFingerprint':
       return { fingerprint: answer.value }
     case 'secret':
-      return { secret: answer.value, keep: keepOf(keep) }
+      return { secret: answer.value, ...(keep === '' ? {} : { keep: keepOf(keep) }) }
     case 'agree':
       return { agree: answer.value }
     case undefined:

@@ -1,6 +1,6 @@
 import type { Fault } from '../../../ipc/faults.ts'
 
-export type TaskKind = 'add_host' | 'remove_host' | 'sign_in' | 'build_image' | 'push_image'
+export type TaskKind = 'add_host' | 'remove_host' | 'sign_in' | 'build_image' | 'push_image' | 'upgrade_host'
 
 /** What a task may ask a person; mirrors TaskQuestion. */
 export type Question =
@@ -21,7 +21,7 @@ export interface Answer {
   fingerprint?: string
   secret?: string
   agree?: boolean
-  /** Where a secret stays. Absent = memory. */
+  /** Where a secret stays. Absent = as said when the task was started. */
   keep?: Keep
 }
 

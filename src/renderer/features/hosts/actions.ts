@@ -44,9 +44,25 @@ export async function removeHost(host: Host, how: { force: boolean; uninstall: b
   }
 }
 
-export async function signInHost(host: Host, secrets: { password: string; passphrase: string }): Promise<boolean> {
+/** Starts a sign-in that asks what the host asks; the id of its task, or why not. Empty = the host is connected already. */
+export async function signInHost(
+  host: Host,
+  given: { password: string; passphrase: string; keep: 'memory' | 'keychain' },
+): Promise<{ taskId: string } | undefined> {
   try {
-    await api.hosts.signInHost({ host: host.id, ...secrets })
+    const { task } = await api.hosts.signInHost({ host: host.id, ...given, ask: true })
+    return { taskId: task?.id ?? '' }
+  } catch (error) {
+    toastFault(error)
+    return undefined
+  }
+}
+
+/** Answers whether they are forgotten. */
+export async function forgetSecrets(host: Host): Promise<boolean> {
+  try {
+    await api.hosts.forgetHostSecrets({ host: host.id })
+    toastDone(`Forgot the secrets of ${host.name}`)
     return true
   } catch (error) {
     toastFault(error)

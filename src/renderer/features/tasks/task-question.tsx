@@ -7,6 +7,8 @@ import { TextField } from '../../ui/field.tsx'
 import { controlPlaneOf } from '../hosts/view-model.ts'
 import { answerTask, cancelTask } from './actions.ts'
 import { HostKeySheet } from './host-key-sheet.tsx'
+import { PromptSheet } from './prompt-sheet.tsx'
+import { cancelWord } from './view-model.ts'
 
 /** What a task asks, over the screen that shows it. Closing it leaves the question open. */
 export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () => void }) {
@@ -18,6 +20,8 @@ export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () =
       return <HostKeySheet key={question.id} task={task} question={question} hostKey={kind.value} onClose={onClose} />
     case 'secret':
       return <SecretSheet key={question.id} task={task} question={question} onClose={onClose} {...kind.value} />
+    case 'prompt':
+      return <PromptSheet key={question.id} task={task} question={question} onClose={onClose} {...kind.value} />
     case 'packages':
       return (
         <AgreeSheet
@@ -50,7 +54,7 @@ export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () =
   }
 }
 
-interface SheetProps {
+export interface SheetProps {
   task: Task
   question: TaskQuestion
   onClose: () => void
@@ -78,10 +82,10 @@ function SecretSheet({
       open
       onClose={onClose}
       title={words.title(of)}
-      description="Kept in memory only, never written to disk by Eitri."
+      description="Kept in memory until Eitri quits, or where you chose; never written to disk as it is."
       footer={
         <>
-          <Button onClick={() => void cancelTask(task)}>Cancel adding</Button>
+          <Button onClick={() => void cancelTask(task)}>{cancelWord(task)}</Button>
           <Button look="primary" disabled={secret === ''} onClick={submit}>
             Sign in
           </Button>

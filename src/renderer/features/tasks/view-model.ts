@@ -8,10 +8,14 @@ const TITLES: Record<string, (subject: string) => string> = {
   remove_host: (s) => `Removing host ${s}`,
   build_image: (s) => `Building image ${s}`,
   push_image: (s) => `Sending image ${s}`,
+  sign_in: (s) => `Signing in to ${s}`,
 }
 
 export const taskTitle = (task: Task): string =>
   (TITLES[task.kind] ?? ((s: string) => `${task.kind} ${s}`))(task.subject)
+
+/** What ends a task that asks. */
+export const cancelWord = ({ kind }: Task): string => (kind === 'add_host' ? 'Cancel adding' : 'Cancel')
 
 export const isOpen = (task: Task): boolean => task.state === 'running' || task.state === 'asking'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compareCommand } from '../../../../../src/renderer/features/tasks/compare-command.ts'
 import {
+  cancelWord,
   stepElapsed,
   stepFraction,
   taskLine,
@@ -25,8 +26,13 @@ describe('a task in one line', () => {
 
   it('is called by what it does to what', () => {
     expect(taskTitle(aTask({ kind: 'build_image', subject: 'tiny' }))).toBe('Building image tiny')
+    expect(taskTitle(aTask({ kind: 'sign_in', subject: 'rack1' }))).toBe('Signing in to rack1')
     expect(taskTitle(aTask({ kind: 'something_new', subject: 'x' }))).toBe('something_new x')
   })
+})
+
+it('a task is cancelled by the word for what it does', () => {
+  expect(['add_host', 'sign_in'].map((kind) => cancelWord(aTask({ kind })))).toEqual(['Cancel adding', 'Cancel'])
 })
 
 describe('a step', () => {

@@ -447,8 +447,8 @@ export declare type AnswerTaskRequest = Message<"eitri.fleet.v1.AnswerTaskReques
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where a secret stays: "memory" (also when empty) until the app ends, "keychain" there too. Answers to prompts stay
-   * nowhere.
+   * Where a secret stays: "memory" until the app ends, "keychain" there too. Empty = as said when the task was started.
+   * Answers to prompts stay nowhere.
    *
    * @generated from field: string keep = 6;
    */
