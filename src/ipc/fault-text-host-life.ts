@@ -43,6 +43,12 @@ export const HOST_LIFE_TEXT = {
       NOTHING,
       'Make a new one with "eitri host join-blob" and join the host with it.',
     ),
+  'host/own-key-unusable': (p: P) =>
+    t(
+      `This app's own key for hosts that joined cannot be used${why(p)}.`,
+      'Those hosts are not reached; their VMs keep running.',
+      or(p['next'], 'Look at the data folder, then try again.'),
+    ),
   'host/revoked': (p: P) =>
     t(
       `The credential of ${host(p)} was revoked.`,

@@ -1,24 +1,32 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { HostLinkControl, HostOnboarding } from './api/hosts-api.ts'
 import { connectorOf } from './hosts/connectors.ts'
+import { HopPool } from './hosts/hop-pool.ts'
+import { createHostLife } from './hosts/host-life.ts'
 import { HostLinks } from './hosts/host-links.ts'
 import { ImagePush } from './hosts/image-push.ts'
 import { localPossible, localProgram } from './hosts/local.ts'
 import { acceptOffered, OfferedKeys } from './hosts/offered-keys.ts'
 import { addHost } from './hosts/onboarding.ts'
+import { OwnAgent } from './hosts/own-agent.ts'
+import { ownKey } from './hosts/own-key.ts'
 import { removeAgent } from './hosts/remove-host.ts'
 import { sealedSecrets } from './hosts/sealed-secrets.ts'
 import { giveSecrets, HostSecrets } from './hosts/secrets.ts'
 import { signInByTask } from './hosts/sign-in-task.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
 import { untilReported } from './hosts/until-reported.ts'
+import { UpgradeOffers } from './hosts/upgrade-offers.ts'
 import type { Ports } from './ports.ts'
+import type { HostSsh } from './store/host-row.ts'
 import type { Stores } from './store/stores.ts'
 import { runAgentSession } from './sync/agent-session.ts'
 import type { Hub } from './sync/hub.ts'
 import type { Registry } from './sync/registry.ts'
 import { type ApplierCertifier, ReportApplier } from './sync/report-applier.ts'
 import type { SnapshotTrust } from './sync/snapshot-builder.ts'
+import { CaKeyFiles } from './trust/ca-keys.ts'
+import { caPassphrase } from './trust/passphrase.ts'
 
 /** The ways to all hosts: links, onboarding, images on their way. */
 export interface FleetHosts {
@@ -27,6 +35,7 @@ export interface FleetHosts {
   onboarding: HostOnboarding
   pushes: Pick<ImagePush, 'state' | 'onChange'>
   secrets: Pick<HostSecrets, 'keptIn' | 'onChange'>
+  life: ReturnType<typeof createHostLife>
   forgetHost(hostId: string): Promise<void>
   localPossible(): Promise<{ possible: boolean; detail: string }>
   sshConfigHosts(): Promise<string[]>
@@ -46,15 +55,29 @@ export interface FleetHostsDeps {
 /** Connects stores, sessions and links; nothing is dialled before `start`. */
 export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetHostsDeps): FleetHosts {
   const { clock, log, paths, version, controllerName, env, platform, arch } = ports
-  const { hosts, vms, exposures, images, audit, hostKeys } = stores
+  const { hosts, hostLife, vms, exposures, images, audit, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
   const { keychain } = ports
   const secrets = new HostSecrets(keychain && sealedSecrets(join(paths.dataDir, 'secrets'), keychain))
   const computer = { platform, arch, env }
   const offered = new OfferedKeys()
-  const ssh = { hostKeys, secrets, offered, clock, sshDir: paths.sshDir, env }
+  const hops = new HopPool(clock)
+  const ssh = {
+    ...{ hostKeys, secrets, offered, hops, clock, env },
+    sshDir: paths.sshDir,
+    runDir: dirname(paths.localAgentSocket),
+    setSsh: (hostId: string, changed: HostSsh) => hosts.setSsh(hostId, changed),
+  }
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
   const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
+  const offers = new UpgradeOffers({
+    poke: (hostId) => hub.poke(hostId),
+    changed: (hostId) => registry.touch(hostId),
+    clock,
+  })
+  const own = new OwnAgent(paths.agentArtefacts)
+  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain, passphrase: caPassphrase(ports) })
+  const key = ownKey({ settings: stores.settings, keys, dir: paths.caKeys })
   const pushes = new ImagePush({ images: paths.images, sessions: registry, clock, log })
   const transaction = <T>(work: () => T): T => stores.db.transaction(work)
   const { certifier } = trust
@@ -70,6 +93,8 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     hub,
     trust,
     applier,
+    upgrades: offers,
+    hostLife,
     clock,
     log,
     fleetId,
@@ -90,11 +115,15 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     transaction,
     links,
     secrets,
+    hops,
     ...{ clock, log, paths, env, platform, arch },
     attachAs: { fleetId, controllerName, version },
   }
+  const blobs = { joinTokens: stores.joinTokens, key, fleetId, clock }
+  const life = createHostLife({ hosts, registry, links, offers, own, ssh, secrets, blobs, clock, log })
   return {
     fleetId,
+    life,
     links: {
       tryNow: (hostId) => links.tryNow(hostId),
       takeOver: (hostId) => links.takeOver(hostId),
@@ -125,11 +154,13 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
       hosts.remove(hostId)
       registry.forget(hostId)
       offered.note(hostId, undefined)
+      offers.clear(hostId)
       applier.forgetHost(hostId, vmIds)
     },
     localPossible: () => localPossible(computer),
     sshConfigHosts: async () => (await listConfigHosts(paths.sshDir)).hosts,
     start() {
+      void own.read().catch((error: unknown) => log.info('agent.none-built', { message: String(error) }))
       for (const host of hosts.listAll()) links.add(host.id)
     },
     async stop() {

@@ -46,12 +46,19 @@ interface Watcher {
   wake: () => void
 }
 
+/** What of a host changes by itself with time. */
+const timelessHost = ({ pendingUpgrade, ...host }: Host): Host => ({
+  ...host,
+  lastSeenAgeMs: undefined,
+  ...(pendingUpgrade ? { pendingUpgrade: { ...pendingUpgrade, ageS: 0n } } : {}),
+})
+
 /** Whole state once, then what changed, with rising revisions; coalesced, the same for every watcher. */
 export class FleetFeed {
   readonly #view: FeedView
   readonly #clock: Clock
   readonly #watchers = new Set<Watcher>()
-  readonly #hosts = new Shown<Host>(HostSchema, (host) => ({ ...host, lastSeenAgeMs: undefined }))
+  readonly #hosts = new Shown<Host>(HostSchema, timelessHost)
   readonly #vms = new Shown<Vm>(
     VmSchema,
     (vm) => ({

@@ -19,6 +19,7 @@ import type { Registry } from '../sync/registry.ts'
 import type { Keep } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { type UnownedVm, unownedOf } from '../vms/unowned-vms.ts'
+import type { ShownUpgrade } from './host-life-view.ts'
 import { type Allocation, hostView, NOTHING_ALLOCATED } from './host-view.ts'
 import { imageView } from './image-view.ts'
 import { portView } from './port-view.ts'
@@ -35,6 +36,8 @@ export interface FleetSources {
   pushes: { state(hostId: string, sha256: string): PushState | undefined }
   /** Absent = nothing is known of any. */
   secrets?: { keptIn(hostId: string): Keep | undefined }
+  /** Absent = nothing is known of upgrades. */
+  life?: { shown(host: HostRow): ShownUpgrade }
   clock: Clock
 }
 
@@ -172,6 +175,7 @@ export class FleetView {
       newer,
       wrong: this.#clocks.of(row.id),
       secretsKept: this.#from.secrets?.keptIn(row.id),
+      upgrade: this.#from.life?.shown(row),
       vmName: (vmId) => {
         const vm = vms.find(vmId)
         return vm?.hostId === row.id ? vm.name : ''

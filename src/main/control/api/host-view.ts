@@ -7,6 +7,7 @@ import { hostClockView } from '../clock/clock-view.ts'
 import type { CapacityRow, HostRow } from '../store/host-row.ts'
 import { isStale } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
+import { hostLifeView, type ShownUpgrade, skewNotice } from './host-life-view.ts'
 import { findingViews, networkViews } from './network-view.ts'
 
 /** Committed to VMs of a host that are not deleted. */
@@ -20,10 +21,13 @@ export interface HostAround {
   wrong?: Wrong
   /** Where secrets of its sign-in are. Absent = none are known. */
   secretsKept?: string | undefined
+  /** Absent = nothing is known of upgrades. */
+  upgrade?: ShownUpgrade | undefined
   /** Of a VM of this host; '' = it has none of this id. */
   vmName?(vmId: string): string
 }
 
+const NO_UPGRADE: ShownUpgrade = { upgradeAvailable: '', pendingUpgrade: undefined }
 export const NOTHING_ALLOCATED: Allocation = { vcpus: 0, memMb: 0, diskGb: 0, vms: 0 }
 
 /** A host as clients see it; `monotonicNow` is what ages are reckoned from. Absent = never told. */
@@ -32,7 +36,7 @@ export function hostView(
   live: HostLive,
   allocation: Allocation,
   monotonicNow: number,
-  { newer, wrong = '', secretsKept = '', vmName = () => '' }: HostAround = {},
+  { newer, wrong = '', secretsKept = '', upgrade = NO_UPGRADE, vmName = () => '' }: HostAround = {},
 ): Host {
   const { facts, ssh } = row
   const { link, hello, report } = live
@@ -67,6 +71,8 @@ export function hostView(
     allocated: { vcpus: allocation.vcpus, memMb: BigInt(allocation.memMb), diskGb: BigInt(allocation.diskGb) },
     ...(report?.metrics ? { metrics: metricsOf(report.metrics) } : {}),
     carrier: live.session ? (link.carrier ?? live.session.connection.carrier) : '',
+    sshClient: live.session?.connection.sshClient ?? '',
+    sshClientDetail: live.session?.connection.sshClient === 'openssh' ? (ssh?.clientDetail ?? '') : '',
     hostKeyFingerprint: row.hostKeyFingerprint,
     secretsKept,
     runsAs: facts?.runsAs || row.agent.runsAs,
@@ -79,7 +85,12 @@ export function hostView(
     createdAt: timestampFromDate(row.createdAt),
     guestCidr: row.guestCidr,
     uplinkAddress: row.uplinkAddress,
-    notices: [...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)), ...(report?.notices ?? []).slice(0, 20)],
+    ...hostLifeView(row, live, upgrade),
+    notices: [
+      ...skewNotice(row, live, upgrade.upgradeAvailable),
+      ...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)),
+      ...(report?.notices ?? []).slice(0, 20),
+    ],
     ...(newer ? { newerData: newer } : {}),
     networks: networkViews({ id: row.id, name: row.name, vmName }, live, monotonicNow),
     networkFindings: findingViews(report?.networkFindings ?? []),

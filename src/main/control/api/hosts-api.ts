@@ -13,6 +13,7 @@ import type { Registry } from '../sync/registry.ts'
 import type { Keep, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
+import { type HostLifeApiDeps, hostLifeApi } from './host-life-api.ts'
 import { hostSignInApi } from './host-sign-in-api.ts'
 import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
@@ -24,6 +25,8 @@ export interface SshInput {
   port?: number
   user: string
   identityFile: string
+  /** As `ssh -J` has it. */
+  jump: string
   acceptHostKey: string
   password: string
   passphrase: string
@@ -62,7 +65,7 @@ export interface HostLinkControl {
   acceptKey(hostId: string, fingerprint: string): void
 }
 
-export interface HostsApiDeps {
+export interface HostsApiDeps extends HostLifeApiDeps {
   hosts: HostsStore
   vms: VmsStore
   audit: AuditStore
@@ -76,7 +79,7 @@ export interface HostsApiDeps {
 }
 
 /** Hosts: what takes time becomes a task, and the answer does not wait for it. */
-export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostService>> {
+export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
   const { hosts, view, links } = deps
   const resolve = (request: { host: string }, context: HandlerContext) =>
     hosts.resolve(principalOf(context).tenant, check('hostRef', request).host)
@@ -90,6 +93,7 @@ export function hostsApi(deps: HostsApiDeps): Partial<ServiceImpl<typeof HostSer
       return {}
     },
     ...hostSignInApi(deps, resolve),
+    ...hostLifeApi(deps, resolve),
     acceptHostKey: (request, context) => {
       const { fingerprint } = check('acceptHostKey', request)
       links.acceptKey(resolve(request, context).id, fingerprint)

@@ -16,7 +16,11 @@ export function judgeLink(fault: Fault): LinkVerdict {
     case 'ssh/key-unreadable':
     case 'ssh/code-needed':
       return { state: 'sign_in_needed', stops: true }
+    case 'host/revoked':
+    case 'host/credential-ended':
+      return { state: 'sign_in_needed', stops: true }
     case 'ssh/host-key-unknown':
+    case 'ssh/host-certificate':
       return { state: 'key_not_trusted', stops: true }
     case 'ssh/host-key-changed':
     case 'ssh/host-key-revoked':

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { ConnectError } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
@@ -15,7 +16,10 @@ import {
 } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { AGENT_PROTOCOL, TIMES } from '../../../ipc/units.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
+import { judgeCredential } from '../hosts/credential-judge.ts'
+import type { UpgradeOffers } from '../hosts/upgrade-offers.ts'
 import type { ExposuresStore } from '../store/exposures-store.ts'
+import type { HostLifeStore } from '../store/host-life-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
@@ -41,6 +45,10 @@ export interface SessionDeps {
   /** Absent = no SSH authority: nothing is said of trust that rows do not say. */
   trust?: SnapshotTrust
   applier: { apply(session: ActiveSession, report: Report): void }
+  /** Newer agents offered to hosts. Absent = none ever is. */
+  upgrades?: Pick<UpgradeOffers, 'wire' | 'heard' | 'reported'>
+  /** Absent = nobody keeps when keys end. */
+  hostLife?: Pick<HostLifeStore, 'setCredentialEnds'>
   clock: Clock
   log: Log
   fleetId: string
@@ -141,6 +149,8 @@ class AgentSession {
     const pinned = { ...this.#host.agent, name: this.name, hostKeyFingerprint: this.#host.hostKeyFingerprint }
     const fault = judgeHello(hello, this.#nonce, pinned, connection.hostKeyFingerprint)
     if (fault) throw fault
+    this.#requireStanding(this.#host)
+    this.#deps.upgrades?.heard(this.#host.id, hello)
     const older = registry.active(this.#host.id)
     this.#active = { hostId: this.#host.id, sessionId: hello.sessionId, connection, hello }
     this.#learn(hello)
@@ -155,8 +165,25 @@ class AgentSession {
     const { message } = response
     if (message.case === 'end') throw faultOfEnd(this.name, message.value)
     if (message.case !== 'report' || !this.#active) return
+    const row = this.#deps.hosts.get(this.#host.id)
+    this.#requireStanding(row)
     this.#deps.applier.apply(this.#active, message.value)
+    this.#noteKeyEnd(row, message.value)
+    this.#deps.upgrades?.reported(this.#host.id, message.value.upgrade)
     this.#catchUp(this.#active.hello)
+  }
+
+  /** At each report anew. A store that cannot be asked has its own fault, which is no verdict. */
+  #requireStanding(row: HostRow): void {
+    const fault = judgeCredential(row, this.#deps.clock.now())
+    if (fault) throw fault
+  }
+
+  /** Only a key of ours ends by what its host says. */
+  #noteKeyEnd({ id, credential }: HostRow, { credentialEndsAt }: Report): void {
+    const { hostLife } = this.#deps
+    if (credential !== 'key' || !credentialEndsAt || !hostLife) return
+    this.#stored('session.key-end-not-stored', () => hostLife.setCredentialEnds(id, timestampDate(credentialEndsAt)))
   }
 
   /** The one sender: Attach, then a snapshot at once and one per poke. */
@@ -208,6 +235,8 @@ class AgentSession {
       hosts.startAbove(this.#host.id, seen)
       const rows = vms.listByHost(this.#host.id)
       const state = buildDesiredState(rows, exposures.listByHost(this.#host.id), tenant, trust)
+      const offered = this.#deps.upgrades?.wire(this.#host.id, this.#active?.hello)
+      if (offered) state.agentUpgrade = offered
       const digest = digestOf(state)
       const epoch = hosts.stampSnapshot(this.#host.id, Buffer.from(digest).toString('hex'))
       return buildSnapshot(epoch, state, digest)

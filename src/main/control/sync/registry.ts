@@ -64,6 +64,11 @@ export class Registry {
     return this.#hosts.get(hostId)?.session
   }
 
+  /** Something shown of a host beside what is kept here changed. */
+  touch(hostId: string): void {
+    for (const listener of this.#changeListeners) listener(hostId)
+  }
+
   setLink(hostId: string, link: LinkStatus): void {
     this.#update(hostId, (live) => {
       live.link = link

@@ -24,6 +24,10 @@ const row = (change: Partial<HostRow> = {}): HostRow => ({
   epoch: 7n,
   sentEpoch: 7n,
   createdAt: new Date(0),
+  labels: {},
+  credential: 'login',
+  credentialEndsAt: null,
+  draining: '',
   ...change,
 })
 const session = { connection: { carrier: 'streamlocal' } } as unknown as ActiveSession
@@ -110,5 +114,32 @@ describe('host view', () => {
   ])('FEN-03: %s is said in a sentence for people', (_, report) => {
     expect(view(row(), connected(report)).notices[0]).toContain('newer state of this fleet')
     expect(view(row(), connected({ lastSeenEpoch: 7n })).notices).toEqual([])
+  })
+
+  it('says how it is let in, until when, whether it takes VMs, and what it is labelled', () => {
+    const ends = new Date(5_000)
+    const host = row({ credential: 'key', credentialEndsAt: ends, draining: 'leave', labels: { rack: '7' } })
+    const shown = view(host, connected())
+    expect(shown).toMatchObject({ credential: 'key', draining: 'leave', labels: { rack: '7' }, tenant: 'default' })
+    expect(shown.credentialEndsAt?.seconds).toBe(5n)
+    expect(view(row({ credential: 'login', credentialEndsAt: ends }), connected()).credentialEndsAt).toBeUndefined()
+  })
+
+  it('names an agent of another version, and what puts this one in its place', () => {
+    const upgrade = { upgradeAvailable: '1.1.0', pendingUpgrade: { version: '1.1.0', ageS: 7 } }
+    const shown = hostView(row({ name: 'rack' }), connected(), NOTHING_ALLOCATED, NOW, { upgrade })
+    expect(shown).toMatchObject({ upgradeAvailable: '1.1.0', pendingUpgrade: { version: '1.1.0', ageS: 7n } })
+    expect(shown.notices).toEqual([
+      'Its agent is 1.0.0, this app brings 1.1.0: "eitri host upgrade rack" puts that there.',
+    ])
+    const other = { upgradeAvailable: '1.0.0', pendingUpgrade: undefined }
+    expect(hostView(row(), connected(), NOTHING_ALLOCATED, NOW, { upgrade: other }).notices).toEqual([])
+  })
+
+  it('tells how the last upgrade went, as its host says it', () => {
+    const upgrade = { version: '1.1.0', sha256: 'a'.repeat(64), state: 'rolled_back', detail: 'it ended: boom' }
+    const shown = view(row(), connected({ upgrade }))
+    expect(shown.upgradeOutcome).toMatchObject({ version: '1.1.0', state: 'rolled_back', detail: 'it ended: boom' })
+    expect(view(row(), connected({})).upgradeOutcome).toBeUndefined()
   })
 })

@@ -35,6 +35,15 @@ function anApi() {
     registry,
     tasks,
     view,
+    clock,
+    life: {
+      async upgrade() {
+        throw new Fault('app/bug', 'bug')
+      },
+      upgradeAvailable: async () => '',
+      joinBlob: async () => ({ blob: '', expiresAt: new Date(0) }),
+      dropKey: ({ name }) => void did.push(`drop key of ${name}`),
+    },
     links: {
       tryNow: (id) => did.push(`try ${id}`),
       takeOver: (id) => did.push(`take over ${id}`),
