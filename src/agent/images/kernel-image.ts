@@ -10,7 +10,7 @@ import {
   tempBeside,
   writeDurable,
 } from '../os/files.ts'
-import { HEAD_BYTES, refuse, refuseCompressed } from './image-format.ts'
+import { HEAD_BYTES, refuse, refuseCompressed } from '../../ipc/disk-image/image-format.ts'
 import { readTar, type TarEntry } from './tar.ts'
 
 /** A Linux kernel reads at most this much command line on x86. */

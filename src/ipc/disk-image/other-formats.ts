@@ -1,4 +1,4 @@
-import { KiB } from '../../ipc/units.ts'
+import { KiB } from '../units.ts'
 
 interface Mark {
   name: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diskFormat } from '../../../../src/agent/images/image-format.ts'
+import { diskFormat } from '../../../../src/ipc/disk-image/image-format.ts'
 
 const TiB = 1024n ** 4n
 

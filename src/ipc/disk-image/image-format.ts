@@ -1,5 +1,5 @@
-import { Fault } from '../../ipc/faults.ts'
-import { KiB, MiB } from '../../ipc/units.ts'
+import { Fault } from '../faults.ts'
+import { KiB, MiB } from '../units.ts'
 import { compressionOf, otherFormatOf } from './other-formats.ts'
 
 export interface DiskFormat {
