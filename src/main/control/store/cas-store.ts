@@ -57,7 +57,7 @@ export class CasStore {
 
   /** Retired ones included, oldest first. */
   list(tenant: string, kind?: CaKind): CaRow[] {
-    const rows = this.#db.list<RawCa>('SELECT * FROM cas WHERE tenant = $tenant ORDER BY created_at, id', { tenant })
+    const rows = this.#db.list<RawCa>('SELECT * FROM cas WHERE tenant = $tenant ORDER BY created_at, rowid', { tenant })
     return rows.map(rowOf).filter((row) => kind === undefined || row.kind === kind)
   }
 
@@ -103,7 +103,7 @@ export class CasStore {
   }
 
   /** One that signs takes over from the one that did. Raises ca/name-taken, ca/key-taken and ca/too-many. */
-  add(action: 'ca.create' | 'ca.import', ca: NewCa): CaRow {
+  add(action: 'ca.create' | 'ca.import' | 'ca.recover', ca: NewCa): CaRow {
     return this.#db.transaction(() => {
       const { tenant, kind } = ca
       if (this.inUse(tenant, kind).length >= MAX_CAS)

@@ -72,6 +72,8 @@ const KEPT_MS = 7 * 24 * 3600 * 1000
 const MAX_ENDED = 100_000
 /** Past the end of what is revoked: a guest whose clock is late takes it for longer. */
 const REVOKED_KEPT_MS = 30 * 24 * 3600 * 1000
+/** Of the certificates of one guest's key, the newest. */
+const KEPT_PER_GUEST = 5
 /** Of one tenant: what a list of revoked certificates can hold. */
 const MAX_REVOKED = 10_000
 
@@ -178,8 +180,18 @@ export class CertificatesStore {
              WHERE valid_before < $now ORDER BY valid_before DESC LIMIT -1 OFFSET $most)`,
           { now: new Date(now).toISOString(), most: MAX_ENDED },
         )
-      return { certificates, revoked: this.#pruneRevoked(now) }
+      return { certificates: certificates + this.#pruneHosts(), revoked: this.#pruneRevoked(now) }
     })
+  }
+
+  /** Of guests that are gone, and what was followed by newer ones. */
+  #pruneHosts(): number {
+    return this.#db.run(
+      `DELETE FROM certificates WHERE kind = 'host' AND (vm_id NOT IN (SELECT id FROM vms) OR serial IN (
+         SELECT serial FROM (SELECT serial, row_number() OVER (PARTITION BY vm_id ORDER BY issued_at DESC, rowid DESC) n
+           FROM certificates WHERE kind = 'host') WHERE n > $kept))`,
+      { kept: KEPT_PER_GUEST },
+    )
   }
 
   #pruneRevoked(now: number): number {

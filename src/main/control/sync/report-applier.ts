@@ -32,8 +32,8 @@ export interface ApplierHosts {
 
 /** Gives guests' host keys their certificates. Absent = nobody does. */
 export interface ApplierCertifier {
-  /** The key of one of the host's VMs is stored; raises what went wrong with this one. */
-  reported(hostId: string, vmId: string): void
+  /** This key of one of the host's VMs is stored; raises what went wrong with this one. */
+  reported(hostId: string, vmId: string, key: string): void
   /** What was done may not have been stored. */
   forget(vmId: string): void
 }
@@ -115,7 +115,7 @@ export class ReportApplier {
   #applyHostKey(hostId: string, row: ReportedVm): void {
     if (row.unowned || !isKeyLine(row.hostPublicKey)) return
     this.#hostKey.apply(row.vmId, row.hostPublicKey, (key) => this.#deps.vms.setHostPublicKey(row.vmId, hostId, key))
-    this.#deps.certifier?.reported(hostId, row.vmId)
+    this.#deps.certifier?.reported(hostId, row.vmId, row.hostPublicKey)
   }
 
   #applyVm(hostId: string, row: ReportedVm): void {

@@ -18,6 +18,8 @@ export interface CaKeys {
   open(id: string): Promise<OpenedKey>
   /** Idempotent. */
   remove(id: string): Promise<void>
+  /** Of every key that is kept, whether it opens or not. */
+  list(): Promise<{ id: string; held: 'keychain' | 'file' }[]>
 }
 
 export interface CaKeyDeps {
@@ -61,6 +63,10 @@ export class CaKeyFiles implements CaKeys {
   async remove(id: string): Promise<void> {
     await rm(this.#file(id), { force: true })
     await synced(this.#deps.dir).catch(() => {})
+  }
+
+  async list(): Promise<{ id: string; held: 'keychain' | 'file' }[]> {
+    return (await this.#all()).map(({ id, sealed }) => ({ id, held: sealed.by === 'keychain' ? 'keychain' : 'file' }))
   }
 
   /** `none` = no file is sealed by a passphrase; `wanted` = one is and none was given; else whether it opens them all. */

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
@@ -16,6 +17,8 @@ const DAY_MS = 24 * 3600_000
 export const HOST_CERTIFICATE_MS = 5 * 365 * DAY_MS
 /** Signed anew when it has less left. */
 export const RENEWED_MS = 365 * DAY_MS
+/** A host that tells another key of a guest each time fills neither the trail nor the table. */
+const AGAIN_MS = 600_000
 /** It begins this long ago, for clients whose clock is behind. */
 const BACKDATED_MS = DAY_MS
 
@@ -50,7 +53,7 @@ export interface HostCertifierDeps {
   }
   certificates: { add(row: NewCertificate): unknown }
   cas: { inUse(tenant: string, kind: 'host'): CaRow[] }
-  authorities: { signer(tenant: string, kind: 'host'): { ca: CaRow; key: import('node:crypto').KeyObject } | undefined }
+  authorities: { signer(tenant: string, kind: 'host'): { ca: CaRow; key: KeyObject } | undefined }
   audit: {
     add(event: { action: string; tenant: string; vmId: string; hostId: string; detail: Record<string, string> }): void
   }
@@ -65,15 +68,19 @@ export interface HostCertifierDeps {
  */
 export class HostCertifier {
   readonly #deps: HostCertifierDeps
+  /** By VM, until when yet another key of it is not certified. */
+  readonly #otherKey = new Map<string, number>()
   /** By VM, what it holds a good certificate for, and until when nothing need be done. */
-  readonly #done = new Map<string, { about: string; until: number }>()
+  readonly #done = new Map<string, { key: string; names: string; until: number }>()
 
   constructor(deps: HostCertifierDeps) {
     this.#deps = deps
   }
 
   /** A host told the key of one of its VMs, and it is stored. Raises agent/misbehaved for what is no key, and store faults. */
-  reported(hostId: string, vmId: string): void {
+  reported(hostId: string, vmId: string, key: string): void {
+    const done = this.#done.get(vmId)
+    if (done?.key === key && this.#deps.clock.now() < done.until) return
     const vm = this.#deps.vms.find(vmId)
     if (vm && vm.hostId === hostId) this.#certify(vm)
   }
@@ -82,7 +89,7 @@ export class HostCertifier {
   check(vmId: string): void {
     const vm = this.#deps.vms.find(vmId)
     if (vm) this.#guarded(vm)
-    else this.#done.delete(vmId)
+    else this.#gone(vmId)
   }
 
   checkAll(): void {
@@ -93,6 +100,11 @@ export class HostCertifier {
   forget(vmId?: string): void {
     if (vmId === undefined) this.#done.clear()
     else this.#done.delete(vmId)
+  }
+
+  #gone(vmId: string): void {
+    this.#done.delete(vmId)
+    this.#otherKey.delete(vmId)
   }
 
   #guarded(vm: VmRow): void {
@@ -107,18 +119,24 @@ export class HostCertifier {
   #certify(vm: VmRow): void {
     const { authorities, cas, clock } = this.#deps
     if (vm.hostPublicKey === '' || vm.deletedAt) return
-    const about = [vm.hostPublicKey, ...hostNames(vm)].join(' ')
+    const names = hostNames(vm).join()
     const done = this.#done.get(vm.id)
-    if (done?.about === about && clock.now() < done.until) return
+    if (done?.key === vm.hostPublicKey && done.names === names && clock.now() < done.until) return
     const signer = authorities.signer(vm.tenant, 'host')
     if (!signer) return
     const key = parsePublicKey(vm.hostPublicKey)
-    if (!key) throw failed('parse reported host key', vm)
+    if (!key) {
+      this.#done.set(vm.id, { key: vm.hostPublicKey, names, until: clock.now() + AGAIN_MS })
+      throw failed('parse reported host key', vm)
+    }
     const held = vm.hostCertificate === '' ? undefined : parseCertificateLine(vm.hostCertificate)
     const inUse = cas.inUse(vm.tenant, 'host').map(blobIn)
     const due = certificateDue(vm, key.blob, held, (blob) => inUse.some((one) => one.equals(blob)), clock.now())
+    const now = clock.now()
+    if (due === 'key' && now < (this.#otherKey.get(vm.id) ?? 0)) return
+    if (due === 'key') this.#otherKey.set(vm.id, now + AGAIN_MS)
     const until = due ? this.#sign(vm, key.blob, signer, due) : Number(held?.validBefore ?? 0n) * 1000
-    this.#done.set(vm.id, { about, until: until - RENEWED_MS })
+    this.#done.set(vm.id, { key: vm.hostPublicKey, names, until: until - RENEWED_MS })
   }
 
   /** When it ends, ms. */

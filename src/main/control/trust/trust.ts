@@ -15,6 +15,7 @@ import { guestOffsetMs } from './guest-offset.ts'
 import { HostCertifier } from './host-certificates.ts'
 import { knownHostsOf } from './known-hosts.ts'
 import { issueLogin, type Login, type LoginDeps, type LoginRequest } from './logins.ts'
+import { recoverCas } from './recover-cas.ts'
 import { krlOf } from './revocations.ts'
 
 /** How often certificates are looked at that end, and what is past its time is dropped. */
@@ -68,6 +69,10 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
   authorities.onOpened((ca) => {
     if (ca.kind === 'host') actingItself(() => certifier.checkAll())
   })
+  db.onReplaced(() => {
+    certifier.forget()
+    if (!db.damage) void starting()
+  })
   db.onCommit((changes) => {
     for (const { noun, id } of changes) if (noun === 'vm') actingItself(() => certifier.check(id))
   })
@@ -79,6 +84,8 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
     return running
   }
   const tidy = async (): Promise<void> => {
+    // What cannot be read must not pass for what nobody needs.
+    if (db.damage) return
     const dropped = certificates.prune()
     if (dropped.certificates + dropped.revoked > 0) log.info('certificates.pruned', dropped)
     for (const tenant of cas.tenants()) for (const ca of cas.list(tenant)) await dropUnneeded(admin, ca)
@@ -86,10 +93,14 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
   }
 
   const begin = async (): Promise<void> => {
+    await recoverCas({ cas, vms, keys, log })
     for (const { name } of tenants.list()) await ensureTenant(name)
     freezeUnrecorded(stores)
     for (const tenant of cas.tenants()) await authorities.openAll(cas.list(tenant))
   }
+
+  const starting = (): Promise<void> =>
+    actingItself(begin).catch((error: unknown) => log.warn('trust.not-ready', { message: asFault(error).message }))
 
   return {
     admin,
@@ -105,9 +116,7 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
     ensureTenant,
     async start() {
       if (db.damage) return
-      const done = actingItself(begin).catch((error: unknown) =>
-        log.warn('trust.not-ready', { message: asFault(error).message }),
-      )
+      const done = starting()
       const waited = new AbortController()
       await Promise.race([done, clock.sleep(START_MS, waited.signal).catch(() => {})])
       waited.abort()

@@ -16,6 +16,8 @@ function anApplier() {
   const registry = new Registry()
   const host = stores.hosts.create(aHost())
   const writes: string[] = []
+  const certified: string[][] = []
+  const forgotten: string[] = []
   const logged: { event: string; fields: LogFields | undefined }[] = []
   let failing: Fault | undefined
   let failingCommit: Fault | undefined
@@ -51,6 +53,13 @@ function anApplier() {
       images: stores.images,
       audit: stores.audit,
       push: { want() {} },
+      certifier: {
+        reported: (hostId, vmId, key) => {
+          certified.push([hostId, vmId, key])
+          if (key.includes('BAD')) throw new Error('parse reported host key: it is no key')
+        },
+        forget: (vmId) => forgotten.push(vmId),
+      },
       transaction: (work) => {
         const result = stores.db.transaction(work)
         if (failingCommit) throw failingCommit
@@ -68,6 +77,8 @@ function anApplier() {
     host,
     session,
     writes,
+    certified,
+    forgotten,
     logged,
     apply: (report: Report, as = session) => applier.apply(as, create(ReportSchema, report)),
     restart: () => {
@@ -157,6 +168,29 @@ describe('report applier', () => {
       'vm.recovered vm/crash-loop',
       'vm.trouble vm/hung web hangs.',
     ])
+  })
+
+  it('keys of guests are certified before anything else of a report, and one that fails harms no other', () => {
+    const { vms, host, apply, certified, logged, session } = anApplier()
+    const [bad, good] = [vms.create(aVm(host.id)), vms.create(aVm(host.id))]
+    const row = (vmId: string, key: string) => ready(vmId, { hostPublicKey: key, ip: '10.0.0.9' })
+    apply({ vms: [row(bad.id, 'ssh-ed25519 BAD1'), row(good.id, 'ssh-ed25519 GOOD')] })
+    expect(certified).toEqual([
+      [session.hostId, bad.id, 'ssh-ed25519 BAD1'],
+      [session.hostId, good.id, 'ssh-ed25519 GOOD'],
+    ])
+    expect([vms.find(bad.id)?.status, vms.find(good.id)?.status]).toEqual(['ready', 'ready'])
+    expect(logged).toMatchObject([
+      { event: 'report.host-key', fields: { vm: bad.id, message: expect.stringContaining('parse reported host key') } },
+    ])
+  })
+
+  it('what was certified is looked at afresh when the commit that held it fails', () => {
+    const { vms, host, apply, forgotten, failCommits } = anApplier()
+    const vm = vms.create(aVm(host.id))
+    failCommits(new Fault('store/unavailable', 'transient'))
+    apply({ vms: [ready(vm.id, { hostPublicKey: 'ssh-ed25519 AAAA' })] })
+    expect(forgotten).toContain(vm.id)
   })
 
   it('a key reported while nobody owned the VM is stored once it is adopted', () => {

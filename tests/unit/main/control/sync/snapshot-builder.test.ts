@@ -39,6 +39,40 @@ describe('snapshot builder', () => {
     expect(Object.fromEntries(told)).toEqual({ a: ['ssh-ed25519 OLD ca'], b: ['ssh-ed25519 NEW ca'], c: [] })
   })
 
+  it('a row without a recorded set is told the CAs its tenant has now, asked once for a whole snapshot', () => {
+    const asked: string[] = []
+    const trust = {
+      userCas: (tenant: string) => {
+        asked.push(tenant)
+        return ['ssh-ed25519 NOW']
+      },
+      krl: () => new Uint8Array(),
+      hasHostCa: () => false,
+    }
+    const rows = [aRow({ trustedCas: null }), aRow({ trustedCas: ['ssh-ed25519 OWN'] }), aRow({ trustedCas: null })]
+    const told = buildDesiredState(rows, [], 'default', trust).vms.flatMap((vm) => vm.sshUserCaAuthorizedKeys)
+    expect(told.sort()).toEqual(['ssh-ed25519 NOW', 'ssh-ed25519 NOW', 'ssh-ed25519 OWN'])
+    expect(asked).toEqual(['default'])
+  })
+
+  it('a certificate is waited for where the VM was made to wait and a CA here can give it, or has', () => {
+    const told = (row: Partial<VmRow>, hasHostCa: boolean) => {
+      const { hostCertRequired, sshHostCert } = vmSpecOf(aRow(row), { userCas: () => [], hasHostCa: () => hasHostCa })
+      return [hostCertRequired, sshHostCert]
+    }
+    expect(told({ hostCertRequired: false }, true)).toEqual([false, ''])
+    expect(told({ hostCertRequired: true }, true)).toEqual([true, ''])
+    expect(told({ hostCertRequired: true }, false)).toEqual([false, ''])
+    expect(told({ hostCertRequired: true, hostCertificate: 'cert' }, false)).toEqual([true, 'cert'])
+  })
+
+  it('the list of revoked certificates is that of the tenant of the host', () => {
+    const krl = (tenant: string) => Buffer.from(tenant)
+    const trust = { userCas: () => [], hasHostCa: () => false, krl }
+    expect(Buffer.from(buildDesiredState([], [], 'lab', trust).sshKrl).toString()).toBe('lab')
+    expect(buildDesiredState([], []).sshKrl).toHaveLength(0)
+  })
+
   it('with no upgrade pending the offer is absent on the wire, not an empty one', () => {
     const overTheWire = (state: ReturnType<typeof buildDesiredState>) =>
       fromBinary(DesiredStateSchema, toBinary(DesiredStateSchema, state)).agentUpgrade

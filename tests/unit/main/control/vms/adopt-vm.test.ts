@@ -54,7 +54,7 @@ describe('adopting a VM', () => {
 
   it('tells its host what that holds already, byte by byte, in a new epoch', () => {
     const { vms, hosts, hostId, held } = aFleet()
-    const spec = aSpec()
+    const spec = aSpec({ sshUserCaAuthorizedKeys: ['ssh-ed25519 A'], hostCertRequired: true, sshHostCert: 'cert' })
     const before = hosts.get(hostId).epoch
     const row = vms.adopt(adoptedVm(held(spec, { power: 'running' }), ''))
     expect(Buffer.from(toBinary(VmSpecSchema, vmSpecOf(row)))).toEqual(Buffer.from(toBinary(VmSpecSchema, spec)))
