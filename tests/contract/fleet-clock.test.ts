@@ -151,7 +151,8 @@ describe('clocks over the fleet API', () => {
     const wrong = await faultOf(client.vms.updateVm({ vm: 'db', clockPolicy: 'ntp' }))
     expect(wrong).toMatchObject({ code: 'input/invalid', params: { field: 'clock_policy' } })
     const { entries } = await client.audit.listAudit({ vm: 'db', limit: 1 })
-    expect(entries).toMatchObject([{ action: 'vm.update', detail: { clock_policy: 'host-only' } }])
+    expect(entries).toMatchObject([{ action: 'vm.update', detail: { name: 'db' } }])
+    expect(JSON.parse(entries[0]?.after ?? '')).toMatchObject({ clock_policy: 'host-only' })
   })
 })
 
