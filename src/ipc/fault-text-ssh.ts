@@ -30,6 +30,12 @@ export const SSH_TEXT = {
       'We did not sign in.',
       'Do not connect; find out who revoked it.',
     ),
+  'ssh/host-certificate': (p: P) =>
+    t(
+      `The certificate that ${host(p)} shows for its host key does not count${why(p)}.`,
+      'We did not sign in. Its VMs keep running.',
+      'Have it renewed by the authority that known_hosts trusts for this host.',
+    ),
   'ssh/auth-refused': (p: P) =>
     t(
       `${or(p['address'], host(p))} refused the sign-in${refusal(p)}.`,

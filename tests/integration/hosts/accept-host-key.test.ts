@@ -2,6 +2,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Fault } from '../../../src/ipc/faults.ts'
 import { connectorOf } from '../../../src/main/control/hosts/connectors.ts'
+import { HopPool } from '../../../src/main/control/hosts/hop-pool.ts'
 import { HostLinks } from '../../../src/main/control/hosts/host-links.ts'
 import { acceptOffered, OfferedKeys } from '../../../src/main/control/hosts/offered-keys.ts'
 import { HostSecrets } from '../../../src/main/control/hosts/secrets.ts'
@@ -36,7 +37,10 @@ describe('a host of the fleet whose sshd shows another key', () => {
     )
     hostKeys.accept({ host: '127.0.0.1', ...hostKey, port, firstSeen: new Date(0), how: 'accepted' })
     const secrets = new HostSecrets()
-    const ssh = { hostKeys, secrets, offered, clock: systemClock, sshDir: path.join(sshd.dir, 'no-ssh'), env: {} }
+    const ssh = {
+      ...{ hostKeys, secrets, offered, hops: new HopPool(systemClock), clock: systemClock, env: {} },
+      ...{ sshDir: path.join(sshd.dir, 'no-ssh'), runDir: sshd.dir, setSsh: () => {} },
+    }
     const local = { clock: systemClock, program: () => Promise.reject(new Fault('app/bug', 'bug')) }
     const seen: (LinkStatus | { state: 'session'; fingerprint: string })[] = []
     const links = new HostLinks({

@@ -10,6 +10,7 @@ import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
+import { seenBy } from '../sync/seen.ts'
 import type { Keep, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
@@ -132,10 +133,9 @@ function takeOver({ registry, audit, links }: HostsApiDeps, host: HostRow): void
 }
 
 function overrule({ registry, hosts }: HostsApiDeps, host: HostRow): void {
-  const session = registry.active(host.id)
-  if (!session) throw new Fault('host/no-answer', 'transient', { host: host.name })
-  const { lastSeenEpoch } = session.hello
-  if (hasNewer(host, lastSeenEpoch)) hosts.overrule(host.id, lastSeenEpoch)
+  if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  const seen = seenBy(registry.live(host.id))
+  if (hasNewer(host, seen)) hosts.overrule(host.id, seen.epoch)
 }
 
 function wayOf({ way }: AddHostRequest): AddHostInput['way'] {

@@ -7,6 +7,8 @@ import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 export interface AgentConnection {
   readonly client: Client<typeof AgentService>
   readonly carrier: 'unix' | 'streamlocal' | 'stdio'
+  /** Who carries it over SSH. Absent = it is of this computer. */
+  readonly sshClient?: 'ssh2' | 'openssh'
   /** SHA256:… of the SSH host key; empty without SSH. */
   readonly hostKeyFingerprint: string
   /** Of the last ping that was answered, ms. Absent = none was yet. */

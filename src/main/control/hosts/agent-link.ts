@@ -14,6 +14,7 @@ import { makePlausible } from './plausible.ts'
 export interface AgentLinkOptions {
   duplex: Duplex
   carrier: AgentConnection['carrier']
+  sshClient?: 'ssh2' | 'openssh'
   /** Name of the host, for faults. */
   host: string
   hostKeyFingerprint: string
@@ -42,7 +43,7 @@ const PACE_MS = 20
 
 /** HTTP/2 and the agent's client over an open duplex. Never throws: a duplex that is dead already ends `closed` at once. */
 export function openAgentLink(options: AgentLinkOptions): AgentLink {
-  const { duplex, carrier, host, hostKeyFingerprint, rxBytes, clock } = options
+  const { duplex, carrier, sshClient, host, hostKeyFingerprint, rxBytes, clock } = options
   const manager = new ChannelSessionManager(
     duplex,
     (detail) => new Fault('ssh/lost', 'transient', { host, ...(detail ? { detail } : {}) }),
@@ -78,6 +79,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
   const link: AgentLink = {
     client: createClient(AgentService, transport),
     carrier,
+    ...(sshClient ? { sshClient } : {}),
     hostKeyFingerprint,
     get roundTripMs() {
       return roundTripMs

@@ -37,7 +37,10 @@ export class ChannelSessionManager implements SessionManager {
       maxSessionMemory: SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: HEADER_BYTES },
     })
-    this.session.once('connect', () => this.session.setLocalWindowSize(SESSION_WINDOW_BYTES))
+    this.session.once('connect', () => {
+      // It may have been ended before it came that far.
+      if (!this.session.destroyed) this.session.setLocalWindowSize(SESSION_WINDOW_BYTES)
+    })
     this.session.on('error', (error: Error) => this.end(lost(error.message)))
     this.session.on('close', () => this.end(lost('')))
     this.session.on('goaway', () => this.end(lost('the agent is going away')))

@@ -6,10 +6,11 @@ import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { HostRow, NewHost } from '../store/host-row.ts'
 import { alreadyAdded } from '../store/hosts-store.ts'
 import { toldByHello } from '../sync/host-told.ts'
-import type { TaskContext } from '../tasks/task-context.ts'
-import type { AcceptedHostKey } from './accept-host-key.ts'
+import type { Keep, TaskContext } from '../tasks/task-context.ts'
+import type { FiledKey } from './accept-host-key.ts'
 import type { AgentLink } from './agent-link.ts'
 import { type AttachAs, attachOnce } from './attach-once.ts'
+import type { HopPool } from './hop-pool.ts'
 import type { HostKeys } from './host-key-trust.ts'
 import type { HostSecrets } from './secrets.ts'
 import type { RunLocal } from './ssh/config-reader.ts'
@@ -21,10 +22,14 @@ export interface SshWay {
   port?: number
   user?: string
   identityFile?: string
+  /** Hosts to go through, as `ssh -J` has it; "none" = straight on. Absent or empty = as ssh says. */
+  jump?: string
   /** SHA256:… a person accepted beforehand. */
   acceptHostKey?: string
   password?: string
   passphrase?: string
+  /** Where secrets stay. Absent = memory. */
+  keep?: Keep
   useSudo?: boolean
   sudoPassword?: string
   takeOver?: boolean
@@ -58,6 +63,7 @@ export interface OnboardingDeps {
   platform: NodeJS.Platform
   arch: string
   attachAs: AttachAs
+  hops: HopPool
   run?: RunLocal
 }
 
@@ -93,7 +99,8 @@ export interface HostToStore {
   kind: NewHost['kind']
   ssh: NewHost['ssh']
   agent: Omit<NewHost['agent'], 'identityPublicKey'>
-  hostKey?: { host: string; port: number; key: AcceptedHostKey }
+  /** Its own last, those of hosts on the way before it. Empty without SSH. */
+  hostKeys: readonly FiledKey[]
   secrets: Secrets
   hello: Hello
   link: AgentLink
@@ -102,7 +109,7 @@ export interface HostToStore {
 /** The end of every onboarding: one transaction, then the link goes on with the connection it has. */
 export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
   const id = randomBytes(16).toString('hex')
-  const { name, kind, ssh, hostKey, hello } = host
+  const { name, kind, ssh, hostKeys, hello } = host
   deps.transaction(() => {
     deps.hosts.create({
       id,
@@ -111,13 +118,15 @@ export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
       kind,
       ssh,
       agent: { ...host.agent, identityPublicKey: identityOf(hello) },
-      hostKeyFingerprint: hostKey?.key.fingerprint ?? '',
+      hostKeyFingerprint: hostKeys.at(-1)?.key.fingerprint ?? '',
       facts: toldByHello(hello, null).facts ?? null,
     })
-    if (!hostKey) return
-    const { type, blob, fingerprint, how } = hostKey.key
     const firstSeen = new Date(deps.clock.now())
-    deps.hostKeys.accept({ host: hostKey.host, port: hostKey.port, type, blob, fingerprint, firstSeen, how })
+    for (const { host: filed, port, key } of hostKeys) {
+      const { type, blob, fingerprint, how } = key
+      // An authority vouches for the next key too: pinning this one would refuse it.
+      if (how !== 'authority') deps.hostKeys.accept({ host: filed, port, type, blob, fingerprint, firstSeen, how })
+    }
   })
   deps.secrets.give(id, host.secrets)
   deps.links.add(id, host.link)

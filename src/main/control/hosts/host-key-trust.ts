@@ -21,11 +21,20 @@ export interface HostKeys {
 /** What is trusted for one host, read before its handshake so that the key is judged at once. */
 export interface Trust {
   order: HostKeyAlgorithm[]
-  judge(key: HostKey): HostKeyVerdict
+  /** Of a key as it was presented, alone or in a certificate. */
+  judge(presented: Pick<HostKey, 'blob'>): HostKeyVerdict
+  /** What a person accepted here before. */
+  own: readonly KnownKey[]
 }
 
-/** Our own store first, then the person's known_hosts; a revocation there wins over both. Raises ssh/config-invalid. */
-export async function readTrust(target: SshTarget, keys: HostKeys): Promise<Trust> {
+/** What a host's key is filed under, and where else to look. */
+export type KeyPlace = Pick<SshTarget, 'host' | 'address' | 'port' | 'hostKeyName' | 'knownHostsFiles'>
+
+/**
+ * Our own store first, then the person's known_hosts; a revocation there wins over both, and an authority there vouches
+ * for keys that change. Raises ssh/config-invalid.
+ */
+export async function readTrust(target: KeyPlace, keys: Pick<HostKeys, 'list'>): Promise<Trust> {
   const { host, port } = knownAs(target)
   const own = keys.list(host, port).map(
     (row): KnownKey => ({
@@ -38,11 +47,13 @@ export async function readTrust(target: SshTarget, keys: HostKeys): Promise<Trus
   )
   const files = await readKnownHosts(target.knownHostsFiles, target.host)
   return {
+    own,
     order: hostKeyOrder([...own, ...files], host, port),
-    judge(key) {
-      const byFiles = judgeHostKey(files, host, port, key.blob)
+    judge({ blob }) {
+      const byFiles = judgeHostKey(files, host, port, blob)
       if (byFiles.kind === 'revoked' || own.length === 0) return byFiles
-      const byOwn = judgeHostKey(own, host, port, key.blob)
+      if (byFiles.kind === 'ok' && byFiles.authority) return byFiles
+      const byOwn = judgeHostKey(own, host, port, blob)
       return byOwn.kind === 'other-type-known' && byFiles.kind === 'ok' ? byFiles : byOwn
     },
   }

@@ -74,14 +74,17 @@ export async function installAgent(
   }
 }
 
-/** Takes away what an install put there; VM data only when there was none before. Best effort: never raises. */
-export async function undoInstall(context: InstallContext, installed: Installed): Promise<void> {
+/** Takes away what an install put there; VM data only when there was none before. False = it did not run. Never raises. */
+export async function undoInstall(context: InstallContext, installed: Installed): Promise<boolean> {
   const { look, mode } = context
   const hadState = mode === 'user' ? look.hadUserState : look.hadRootState
   const purge = hadState ? '' : ' --purge'
   const command = `${shellWord(installed.executable)} uninstall --json${mode === 'user' ? ' --user' : ''}${purge}`
   const options = { ...scriptOptions(context, UNDO_TIMEOUT_MS), signal: AbortSignal.timeout(UNDO_TIMEOUT_MS) }
-  await runScript(context.connection, command, options).catch(() => {})
+  return runScript(context.connection, command, options).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Where programs may run: a root agent never needs the login's home. */

@@ -56,6 +56,7 @@ export async function addLocalHost(
       kind: 'local',
       ssh: null,
       agent: { ...place, runsAs, startedBy },
+      hostKeys: [],
       secrets: {},
       hello,
       link: opened,

@@ -4,7 +4,12 @@ import type { HostRow } from '../store/host-row.ts'
 import type { HostKey } from './ssh/host-keys.ts'
 
 /** A key a host answered with and was refused for, and what it would be filed under. */
-export type OfferedKey = HostKey & { host: string; port: number }
+export type OfferedKey = HostKey & {
+  host: string
+  port: number
+  /** The key is of this host on the way. Absent = of the host itself. */
+  hop?: string
+}
 
 /** What each host offered at its last try, for as long as nobody trusts it; in memory only. */
 export class OfferedKeys {
@@ -44,8 +49,9 @@ export function acceptOffered(deps: AcceptOfferedDeps, hostId: string, fingerpri
   }
   if (key) {
     transaction(() => {
-      hostKeys.replace({ ...key, firstSeen: new Date(clock.now()), how: 'accepted' })
-      hosts.setHostKey(hostId, fingerprint)
+      const { hop, ...row } = key
+      hostKeys.replace({ ...row, firstSeen: new Date(clock.now()), how: 'accepted' })
+      if (hop === undefined) hosts.setHostKey(hostId, fingerprint)
     })
     offered.note(hostId, undefined)
   }

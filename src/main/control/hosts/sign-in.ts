@@ -3,7 +3,7 @@ import type { Keep, TaskContext } from '../tasks/task-context.ts'
 import { keyIdOf } from './ssh/auth-plan.ts'
 import { SignIn } from './ssh/auth-walk.ts'
 import type { SshTarget } from './ssh/config.ts'
-import { connectSsh, type SshConnection } from './ssh/connection.ts'
+import { connectSsh, type SshConnection, type SshConnectOptions } from './ssh/connection.ts'
 import { type Credentials, gatherCredentials, type KeyRing, type Secrets } from './ssh/credentials.ts'
 import type { HostKey } from './ssh/host-keys.ts'
 import type { AskPrompt } from './ssh/prompts.ts'
@@ -164,22 +164,21 @@ function learnt({ accepted, acceptedKey, typed }: SignIn, secrets: Secrets) {
 
 /** Connects to the one key the host was accepted with; any other raises ssh/host-key-changed. */
 export function connectPinned(
-  { target, hostKey, signal }: { target: SshTarget; hostKey: HostKey; signal: AbortSignal },
+  { hostKey, ...way }: Pick<SshConnectOptions, 'target' | 'signal' | 'socket' | 'keepaliveMs'> & { hostKey: HostKey },
   signIn: SignIn,
 ): Promise<SshConnection> {
   return connectSsh({
-    target,
+    ...way,
     signIn,
     hostKeyOrder: orderFor(hostKey),
     verify: (key) =>
       key.blob.equals(hostKey.blob)
         ? undefined
         : new Fault('ssh/host-key-changed', 'permanent', {
-            host: target.host,
+            host: way.target.host,
             fingerprint: key.fingerprint,
             known: hostKey.fingerprint,
           }),
-    signal,
   })
 }
 

@@ -1,29 +1,16 @@
-import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault, type FaultCode } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/host-row.ts'
-import type { TaskContext } from '../tasks/task-context.ts'
 import { type AgentLink, type LinkConnector, openAgentLink } from './agent-link.ts'
-import { faultOfVerdict, type HostKeys, readTrust } from './host-key-trust.ts'
-import type { OfferedKeys } from './offered-keys.ts'
-import type { HostSecrets } from './secrets.ts'
-import { signInAlone, signInAsking } from './sign-in.ts'
-import type { SignIn } from './ssh/auth-walk.ts'
-import { DEFAULT_KEYS, knownAs, type SshTarget } from './ssh/config.ts'
-import { connectSsh, type SshConnection } from './ssh/connection.ts'
+import { type Asker, type DialDeps, signInTo } from './dial-host.ts'
+import type { SshConnection } from './ssh/connection.ts'
 import { runCommand, shellWord } from './ssh/exec.ts'
-import type { HostKeyVerdict } from './ssh/host-keys.ts'
 import { runScript } from './ssh/script.ts'
 import { openStdio } from './ssh/stdio-carrier.ts'
 
-export interface SshConnectorDeps {
-  hostKeys: HostKeys
-  secrets: HostSecrets
-  offered: OfferedKeys
+export interface SshConnectorDeps extends DialDeps {
   clock: Clock
-  sshDir: string
-  env: Readonly<Record<string, string | undefined>>
 }
 
 /** The agent as its row knows it. */
@@ -50,7 +37,7 @@ export async function reach(
   deps: SshConnectorDeps,
   host: HostRow,
   signal: AbortSignal,
-  asker?: Pick<TaskContext, 'ask'>,
+  asker?: Asker,
 ): Promise<AgentLink> {
   const connection = await signInTo(deps, host, signal, asker)
   try {
@@ -67,48 +54,6 @@ function placeOf({ secrets }: SshConnectorDeps, { id, agent, ssh }: HostRow): Ag
   const bySudo = ssh?.useSudo === true && agent.runsAs === 'root'
   return { ...agent, ...(bySudo ? { sudo: { password: secrets.of(id).sudoPassword } } : {}) }
 }
-
-/**
- * Signs in to an added host with what is known, asking `asker` what is not; without one a code that is needed is
- * ssh/code-needed. The caller closes it.
- */
-export async function signInTo(
-  deps: SshConnectorDeps,
-  host: HostRow,
-  signal: AbortSignal,
-  asker?: Pick<TaskContext, 'ask'>,
-): Promise<SshConnection> {
-  const target = { ...targetOfRow(deps, host), host: host.name }
-  const { secrets: known } = deps
-  const trust = await readTrust(target, deps.hostKeys)
-  const request = {
-    target,
-    secrets: await known.load(host.id),
-    ring: known.ring,
-    signInKey: host.ssh?.signInKey,
-    connect: (signIn: SignIn) =>
-      connectSsh({
-        target,
-        signIn,
-        hostKeyOrder: trust.order,
-        verify: (key) => {
-          const verdict = trust.judge(key)
-          deps.offered.note(host.id, isForAPerson(verdict) ? { ...key, ...knownAs(target) } : undefined)
-          return faultOfVerdict(host.name, key, verdict)
-        },
-        signal,
-      }),
-  }
-  if (!asker) return signInAlone({ ...request, refused: () => void known.refused(host.id) })
-  const { connection, secrets, keep } = await signInAsking({ ...request, task: { ask: asker.ask.bind(asker), signal } })
-  known.give(host.id, secrets)
-  if (keep) await known.keep(host.id, keep)
-  return connection
-}
-
-/** Whether a person who compared it may trust the key. */
-const isForAPerson = ({ kind }: HostKeyVerdict): boolean =>
-  kind === 'changed' || kind === 'unknown' || kind === 'other-type-known'
 
 const HARMLESS: readonly FaultCode[] = ['ssh/protocol', 'ssh/no-shell', 'ssh/sessions-refused']
 
@@ -149,6 +94,7 @@ export async function openAgent(
     openAgentLink({
       duplex: await open(signal, true),
       carrier,
+      sshClient: connection.client,
       host,
       clock,
       hostKeyFingerprint: connection.hostKey.fingerprint,
@@ -214,22 +160,4 @@ export async function startAgent(
   if (code === 0) return
   const detail = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
   throw new Fault('agent/not-running', 'transient', { host, ...(detail ? { detail } : {}) })
-}
-
-/** A row as a target, without asking ssh again: its Match exec runs once, when the host is added. */
-function targetOfRow({ sshDir, env }: SshConnectorDeps, host: HostRow): SshTarget {
-  const ssh = host.ssh
-  if (!ssh) throw new Fault('app/bug', 'bug', { message: `${host.name} is no SSH host` })
-  return {
-    host: ssh.hostname,
-    address: ssh.host,
-    port: ssh.port,
-    user: ssh.user,
-    identityFiles: ssh.identityFile ? [ssh.identityFile] : DEFAULT_KEYS.map((name) => join(sshDir, name)),
-    identitiesOnly: ssh.identitiesOnly ?? false,
-    identityAgent: ssh.identityAgent ?? env['SSH_AUTH_SOCK'] ?? '',
-    identityAgentNamed: ssh.identityAgent !== undefined,
-    knownHostsFiles: [join(sshDir, 'known_hosts'), '/etc/ssh/ssh_known_hosts'],
-    hostKeyName: ssh.hostKeyName ?? ssh.host,
-  }
 }

@@ -1,12 +1,12 @@
+import { dirname } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
-import type { HostSsh } from '../store/host-row.ts'
 import type { StepContext, TaskContext } from '../tasks/task-context.ts'
-import { type AcceptedHostKey, acceptHostKey } from './accept-host-key.ts'
 import type { AgentLink } from './agent-link.ts'
 import { type Artefact, type Artefacts, readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
 import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
+import type { Entrance } from './entrance.ts'
 import {
   type InstallContext,
   type Installed,
@@ -17,26 +17,12 @@ import {
 } from './install.ts'
 import { executableFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
 import { installPackages, missingPackages } from './packages.ts'
-import { connectPinned, loginOf, type SignedIn, signInAsking } from './sign-in.ts'
-import { SignIn } from './ssh/auth-walk.ts'
-import { knownAs, type SshTarget } from './ssh/config.ts'
 import type { SshConnection } from './ssh/connection.ts'
-import { gatherCredentials, type Secrets } from './ssh/credentials.ts'
-import { dial } from './ssh/dial.ts'
 import { firstExec, openAgent } from './ssh-connector.ts'
-import { readWay } from './ssh-way.ts'
+import { ENTRANCE_STEPS, enterSshHost } from './ssh-entrance.ts'
 import { checkSudo } from './sudo.ts'
 
-export const SSH_STEPS = [
-  'Read config',
-  'Reach address',
-  'Check host key',
-  'Sign in',
-  'Look at host',
-  'Install agent',
-  'Start agent',
-  'First report',
-]
+export const SSH_STEPS = [...ENTRANCE_STEPS, 'Look at host', 'Install agent', 'Start agent', 'First report']
 
 const UNDO_CONNECT_MS = 30_000
 
@@ -47,36 +33,16 @@ export async function addSshHost(
   task: TaskContext,
 ): Promise<string> {
   task.plan(SSH_STEPS)
-  const target = await task.step('Read config', (step) => readWay(deps, way, task.signal, step))
-  const socket = await task.step('Reach address', async (step) => {
-    step.detail(`${target.address}:${target.port}`)
-    return dial(target, task.signal)
-  })
-  const accept = way.acceptHostKey ?? ''
-  const hostKey = await task.step('Check host key', (step) =>
-    acceptHostKey(target, deps.hostKeys, task, step, { socket, accept }),
-  )
-  const signedIn = await task.step('Sign in', async (step) => {
-    step.detail(loginOf(target))
-    const secrets = secretsOf(way)
-    const connect = (signIn: SignIn) => connectPinned({ target, hostKey, signal: task.signal }, signIn)
-    const done = await signInAsking({ target, secrets, ring: deps.secrets.ring, task, connect })
-    step.detail(`${loginOf(target)} by ${done.how}`)
-    return done
-  })
-  const onboarding = new SshOnboarding(deps, way, task, { target, hostKey, signedIn })
+  const { sshDir, localAgentSocket } = deps.paths
+  const ssh = { ...deps, sshDir, runDir: dirname(localAgentSocket) }
+  const entrance = await enterSshHost(ssh, { tenant: deps.tenant, way }, task)
+  const onboarding = new SshOnboarding(deps, way, task, entrance)
   try {
     return await onboarding.run()
   } catch (error) {
     await onboarding.undo()
     throw error
   }
-}
-
-interface Entrance {
-  target: SshTarget
-  hostKey: AcceptedHostKey
-  signedIn: SignedIn
 }
 
 /** The steps behind the door: everything that looks at or changes the host. */
@@ -91,13 +57,16 @@ class SshOnboarding {
   #sudoPassword: string | undefined
   #takeOver: boolean
   #installed: Installed | undefined
+  #link: AgentLink | undefined
+  /** The connection is the link's from then on. */
+  #handedOver = false
 
   constructor(deps: OnboardingDeps, way: SshWay & { name: string }, task: TaskContext, entrance: Entrance) {
     this.#deps = deps
     this.#way = way
     this.#task = task
     this.#entrance = entrance
-    this.#connection = entrance.signedIn.connection
+    this.#connection = entrance.connection
     this.#sudoPassword = way.sudoPassword || undefined
     this.#takeOver = way.takeOver === true
   }
@@ -110,17 +79,19 @@ class SshOnboarding {
     const installed = await task.step('Install agent', (step) => this.#install(look, step))
     this.#installed = installed
     const link = await task.step('Start agent', (step) => this.#open(look, installed, step))
+    this.#link = link
     const { name } = this.#way
     const hello = await task.step('First report', (step) => {
       step.detail(`agent ${installed.version}`)
       return firstReport(this.#deps, link, { name, takeOver: this.#takeOver }, task)
     })
     task.signal.throwIfAborted()
-    const { target, hostKey, signedIn } = this.#entrance
+    this.#handedOver = true
+    const { hostKeys, secrets, ssh } = this.#entrance
     return storeHost(this.#deps, {
       name,
       kind: 'ssh',
-      ssh: sshRowOf(target, this.#way, signedIn, this.#mode),
+      ssh: { ...ssh, useSudo: this.#mode === 'sudo' },
       agent: {
         socketPath: installed.socket,
         executable: installed.executable,
@@ -128,8 +99,8 @@ class SshOnboarding {
         runsAs: installed.runs_as,
         startedBy: installed.started_by,
       },
-      hostKey: { ...knownAs(target), key: hostKey },
-      secrets: { ...signedIn.secrets, ...(this.#sudoPassword ? { sudoPassword: this.#sudoPassword } : {}) },
+      hostKeys,
+      secrets: { ...secrets, ...(this.#sudoPassword ? { sudoPassword: this.#sudoPassword } : {}) },
       hello,
       link,
     })
@@ -137,14 +108,18 @@ class SshOnboarding {
 
   /** Takes away what was put there, unless an agent was there before. Never raises. */
   async undo(): Promise<void> {
-    // The agent's link closes its connection with the agent: what ends the agent needs one of its own.
+    this.#link?.close(new Fault('app/cancelled', 'cancelled'))
+    if (this.#installed && this.#look && !this.#look.agent) {
+      const signal = AbortSignal.timeout(UNDO_CONNECT_MS)
+      const context = { ...this.#context(this.#look), signal }
+      const done = await undoInstall(context, this.#installed)
+      if (!done) {
+        const connection = await this.#reconnect(signal).catch(() => undefined)
+        if (connection) await undoInstall({ ...context, connection }, this.#installed)
+        connection?.close()
+      }
+    }
     this.#connection.close()
-    if (!this.#installed || !this.#look || this.#look.agent) return
-    const signal = AbortSignal.timeout(UNDO_CONNECT_MS)
-    const connection = await this.#reconnect(signal).catch(() => undefined)
-    if (!connection) return
-    await undoInstall({ ...this.#context(this.#look), connection, signal }, this.#installed)
-    connection.close()
   }
 
   async #lookAtHost(step: StepContext): Promise<HostLook> {
@@ -161,9 +136,9 @@ class SshOnboarding {
   }
 
   async #checkSudo(): Promise<void> {
-    const { target } = this.#entrance
+    const { login } = this.#entrance
     const { name: host } = this.#way
-    const asked = { host, login: loginOf(target), password: this.#sudoPassword }
+    const asked = { host, login, password: this.#sudoPassword }
     this.#sudoPassword = await checkSudo(this.#connection, asked, this.#task)
   }
 
@@ -194,9 +169,8 @@ class SshOnboarding {
     if (foreign && this.#takeOver) return
     const place = { socketPath: status.socket, executable: look.agent.executable, stateDir: '', startedBy: '' }
     const { signal } = this.#task
-    // Its own connection: a link closes what it runs on.
-    const connection = await this.#reconnect(signal)
-    const link = await openAgent(connection, place, { host: name, clock: this.#deps.clock, signal, mayStart: false })
+    const options = { host: name, clock: this.#deps.clock, signal, mayStart: false, onEnd: () => {} }
+    const link = await openAgent(this.#connection, place, options)
     try {
       if (foreign) await attachOnce(link, name, this.#deps.attachAs, { takeOver: false, signal })
       else await firstReport(this.#deps, link, { name, takeOver: false }, this.#task)
@@ -221,8 +195,9 @@ class SshOnboarding {
   async #open(look: HostLook, installed: Installed, step: StepContext): Promise<AgentLink> {
     // Membership of the agent's group counts from the next login on.
     if (this.#mode === 'sudo' && !look.inGroup) {
-      this.#connection.close()
+      const before = this.#connection
       this.#connection = await this.#reconnect(this.#task.signal)
+      before.close()
     }
     const { name: host } = this.#way
     const place = {
@@ -231,8 +206,11 @@ class SshOnboarding {
       stateDir: installed.state_dir,
       startedBy: installed.started_by,
     }
-    const options = { host, clock: this.#deps.clock, signal: this.#task.signal, mayStart: true }
-    const link = await openAgent(this.#connection, place, options)
+    const connection = this.#connection
+    // What takes an install back needs no sign-in of its own.
+    const onEnd = () => void (this.#handedOver && connection.close())
+    const options = { host, clock: this.#deps.clock, signal: this.#task.signal, mayStart: true, onEnd }
+    const link = await openAgent(connection, place, options)
     const starter =
       installed.started_by === 'app' ? 'the app starts it: it does not come back by itself' : installed.started_by
     step.detail(`${starter}; reached by ${link.carrier}`)
@@ -252,18 +230,9 @@ class SshOnboarding {
   }
 
   async #reconnect(signal: AbortSignal): Promise<SshConnection> {
-    const { target, hostKey, signedIn } = this.#entrance
-    const credentials = await gatherCredentials(target, signedIn.secrets, this.#deps.secrets.ring, signedIn.signInKey)
-    const connection = await connectPinned({ target, hostKey, signal }, new SignIn(credentials))
+    const connection = await this.#entrance.again(signal)
     await firstExec(connection, this.#way.name, signal)
     return connection
-  }
-}
-
-function secretsOf(way: SshWay): Secrets {
-  return {
-    ...(way.password ? { password: way.password } : {}),
-    ...(way.passphrase ? { passphrase: way.passphrase } : {}),
   }
 }
 
@@ -272,19 +241,4 @@ function checkSpace(look: HostLook, mode: InstallMode, host: string): void {
   if (free === undefined || free >= INSTALL_NEEDS_BYTES) return
   const gib = (bytes: number) => `${(bytes / GiB).toFixed(1)} GiB`
   throw new Fault('host/disk-full', 'permanent', { host, free: gib(free), needed: gib(INSTALL_NEEDS_BYTES) })
-}
-
-function sshRowOf(target: SshTarget, way: SshWay, signedIn: SignedIn, mode: InstallMode): HostSsh {
-  return {
-    host: target.address,
-    port: target.port,
-    user: target.user,
-    identityFile: signedIn.identityFile || way.identityFile || '',
-    hostname: way.host,
-    useSudo: mode === 'sudo',
-    identitiesOnly: target.identitiesOnly,
-    ...(signedIn.signInKey ? { signInKey: signedIn.signInKey } : {}),
-    ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
-    ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
-  }
 }

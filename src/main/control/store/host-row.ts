@@ -11,6 +11,7 @@ export interface HostHop {
   /** As in HostSsh. */
   identityAgent?: string
   hostKeyName?: string
+  knownHostsFiles: string[]
 }
 
 /** What a person said to the system's ssh, which reads its own configuration for the rest at each dial. */
@@ -41,7 +42,7 @@ export interface HostSsh {
   hostKeyName?: string
   /** Public half of the key that let us in, base64: offered before all others. Absent = none did. */
   signInKey?: string
-  /** Files the configuration names in place of the usual known_hosts. Absent = the usual. */
+  /** Where the configuration has known hosts. Absent = the usual files. */
   knownHostsFiles?: string[]
   /** Hosts to go through, first to dial first. Absent = none. */
   hops?: HostHop[]
@@ -133,6 +134,8 @@ export interface HostRow extends Omit<NewHost, 'credential'> {
   epoch: bigint
   /** The last epoch given to a snapshot; 0 = nothing was ever sent. */
   sentEpoch: bigint
+  /** Hex SHA-256 of what was sent under it; '' = not known. */
+  sentDigest: string
   createdAt: Date
 }
 
@@ -170,6 +173,7 @@ export interface RawHost {
   last_seen_at: string | null
   epoch: number
   sent_epoch: number
+  sent_digest: string
   created_at: string
   labels: string
   credential: HostCredential
@@ -204,6 +208,7 @@ export const hostOf = (raw: RawHost): HostRow => ({
   lastSeenAt: raw.last_seen_at === null ? null : new Date(raw.last_seen_at),
   epoch: BigInt(raw.epoch),
   sentEpoch: BigInt(raw.sent_epoch),
+  sentDigest: raw.sent_digest,
   createdAt: new Date(raw.created_at),
   labels: JSON.parse(raw.labels) as Record<string, string>,
   credential: raw.credential,

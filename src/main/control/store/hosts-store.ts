@@ -4,6 +4,7 @@ import { brokeConstraint, type Database } from './database.ts'
 import {
   type HostAgent,
   type HostRow,
+  type HostSsh,
   type HostStatus,
   type HostTold,
   hostOf,
@@ -91,6 +92,16 @@ export class HostsStore {
         { id, ...agent },
       )
       this.#note('host.agent', row, this.get(id), { executable: agent.executable })
+      this.#db.changed('host', id)
+    })
+  }
+
+  /** Changes how the host is dialled. */
+  setSsh(id: string, ssh: HostSsh): void {
+    this.#db.transaction(() => {
+      const row = this.get(id)
+      this.#db.run('UPDATE hosts SET ssh = $ssh WHERE id = $id', { id, ssh: JSON.stringify(ssh) })
+      this.#note('host.ssh', row, this.get(id), { client: ssh.client ?? 'ssh2', detail: ssh.clientDetail ?? '' })
       this.#db.changed('host', id)
     })
   }

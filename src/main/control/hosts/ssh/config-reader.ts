@@ -4,7 +4,13 @@ import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
-import { type ConfigContext, type SshTarget, targetFromConfig, targetWithoutConfig } from './config.ts'
+import {
+  type ConfigContext,
+  type ConfiguredHost,
+  SAYS_NOTHING,
+  targetFromConfig,
+  targetWithoutConfig,
+} from './config.ts'
 import type { Destination } from './destination.ts'
 
 export interface Output {
@@ -22,14 +28,14 @@ const OUTPUT_BYTES = 256 * KiB
 
 /**
  * Resolves a host with the system's own `ssh -G`, which runs the configuration's `Match exec`: call it once, for a host
- * the person picked. Raises ssh/config-invalid, ssh/unsupported.
+ * the person picked, or one on the way to it. Raises ssh/config-invalid.
  */
 export async function readTarget(
   destination: Destination,
   { sshDir, env }: { sshDir: string; env: ConfigContext['env'] },
   signal: AbortSignal,
   run: RunLocal = runLocal,
-): Promise<SshTarget> {
+): Promise<ConfiguredHost> {
   const home = userInfo().homedir || homedir()
   const context = { home, sshDir, env }
   const args = [
@@ -41,7 +47,7 @@ export async function readTarget(
     destination.host,
   ]
   const output = await run('ssh', args, signal)
-  if (!output) return targetWithoutConfig(destination, userInfo().username, context)
+  if (!output) return { target: targetWithoutConfig(destination, userInfo().username, context), says: SAYS_NOTHING }
   if (output.code !== 0) {
     const detail =
       output.stderr.trim().split('\n').slice(0, 2).join('; ').slice(0, 300) || `ssh ended with ${output.code}`

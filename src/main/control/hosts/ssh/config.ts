@@ -1,5 +1,4 @@
 import { isAbsolute, join } from 'node:path'
-import { Fault } from '../../../../ipc/faults.ts'
 import type { Destination } from './destination.ts'
 
 /** What is needed to dial a host, resolved once from the person's SSH configuration. */
@@ -23,6 +22,28 @@ export interface SshTarget {
   hostKeyName: string
 }
 
+/** What the configuration says that decides which SSH client can do it. Empty text and lists = it does not say. */
+export interface ConfigSays {
+  /** As written: "bastion", "a,ops@b:2222". */
+  proxyJump: string
+  proxyCommand: string
+  certificateFiles: string[]
+  pkcs11Provider: string
+  /** Another one than OpenSSH's own. */
+  securityKeyProvider: string
+  knownHostsCommand: string
+  /** An address or interface to dial from. */
+  bind: string
+  hostbased: boolean
+  gssapi: boolean
+}
+
+/** A host as its configuration has it. */
+export interface ConfiguredHost {
+  target: SshTarget
+  says: ConfigSays
+}
+
 export interface ConfigContext {
   home: string
   /** The person's ~/.ssh, wherever that is. */
@@ -33,20 +54,19 @@ export interface ConfigContext {
 const NONE = new Set(['', 'none'])
 
 /** Where the host's key is filed; an alias stands without a port. */
-export const knownAs = (target: SshTarget): { host: string; port: number } =>
+export const knownAs = (target: Pick<SshTarget, 'address' | 'port' | 'hostKeyName'>): { host: string; port: number } =>
   target.hostKeyName === target.address
     ? { host: target.address, port: target.port }
     : { host: target.hostKeyName, port: 22 }
 
-/** Pure: the output of `ssh -G` as a target. Raises ssh/unsupported naming what we cannot do. */
-export function targetFromConfig(output: string, destination: Destination, context: ConfigContext): SshTarget {
+/** Pure: the output of `ssh -G` as a target, and what of it is not for every SSH client. */
+export function targetFromConfig(output: string, destination: Destination, context: ConfigContext): ConfiguredHost {
   const values = parseConfigOutput(output)
   const one = (key: string) => values.get(key)?.[0] ?? ''
-  const need = unsupportedNeed(one)
-  if (need) throw new Fault('ssh/unsupported', 'permanent', { host: destination.host, need })
   const address = one('hostname') || destination.host
-  const path = (text: string) => expandPath(text, context)
-  return {
+  const tokens = { h: address, n: destination.host, p: one('port') || '22', r: one('user') }
+  const path = (text: string) => expandPath(expandTokens(text, tokens, context), context)
+  const target = {
     host: destination.host,
     address,
     port: Number(one('port')) || 22,
@@ -61,6 +81,39 @@ export function targetFromConfig(output: string, destination: Destination, conte
       .map(path),
     hostKeyName: one('hostkeyalias') || address,
   }
+  return { target, says: saysOf(values, path) }
+}
+
+function saysOf(values: ReadonlyMap<string, string[]>, path: (text: string) => string): ConfigSays {
+  const one = (key: string) => {
+    const value = values.get(key)?.[0] ?? ''
+    return NONE.has(value) ? '' : value
+  }
+  const provider = one('securitykeyprovider')
+  return {
+    proxyJump: one('proxyjump'),
+    proxyCommand: one('proxycommand'),
+    certificateFiles: (values.get('certificatefile') ?? []).filter((file) => !NONE.has(file)).map(path),
+    pkcs11Provider: one('pkcs11provider'),
+    securityKeyProvider: provider === 'internal' ? '' : provider,
+    knownHostsCommand: one('knownhostscommand'),
+    bind: one('bindaddress') || one('bindinterface'),
+    hostbased: one('hostbasedauthentication') === 'yes',
+    gssapi: one('gssapiauthentication') === 'yes',
+  }
+}
+
+/** Nothing said: what a host without a configuration has. */
+export const SAYS_NOTHING: ConfigSays = {
+  proxyJump: '',
+  proxyCommand: '',
+  certificateFiles: [],
+  pkcs11Provider: '',
+  securityKeyProvider: '',
+  knownHostsCommand: '',
+  bind: '',
+  hostbased: false,
+  gssapi: false,
 }
 
 /** A target when there is no ssh program to ask: what was typed and the usual places. */
@@ -82,14 +135,6 @@ export function targetWithoutConfig(destination: Destination, user: string, cont
 /** Key files OpenSSH tries by itself, that we can use. */
 export const DEFAULT_KEYS = ['id_ed25519', 'id_ecdsa', 'id_rsa'] as const
 
-function unsupportedNeed(one: (key: string) => string): string | undefined {
-  if (!NONE.has(one('proxyjump'))) return `a jump host (ProxyJump ${one('proxyjump')})`
-  if (!NONE.has(one('proxycommand'))) return 'a ProxyCommand'
-  if (!NONE.has(one('certificatefile'))) return 'a certificate (CertificateFile)'
-  if (!NONE.has(one('pkcs11provider'))) return 'a PKCS#11 token (PKCS11Provider)'
-  return undefined
-}
-
 function parseConfigOutput(output: string): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const line of output.split('\n')) {
@@ -107,6 +152,12 @@ function agentSocket(written: string, context: ConfigContext): string {
   if (written === '' || written === 'SSH_AUTH_SOCK') return fromEnv
   if (written.startsWith('$')) return context.env[written.replace(/^\$\{?|\}$/g, '')] ?? ''
   return expandPath(written, context)
+}
+
+/** `ssh -G` leaves the tokens of file names as written. */
+function expandTokens(written: string, tokens: Record<string, string>, { home, env }: ConfigContext): string {
+  const all: Record<string, string> = { ...tokens, '%': '%', d: home, u: env['USER'] ?? '' }
+  return written.replace(/%(.)/g, (text, letter: string) => all[letter] ?? text)
 }
 
 /** `~`, and the home's .ssh moved to where the person's really is. */

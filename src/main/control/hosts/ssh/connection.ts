@@ -31,6 +31,8 @@ export interface SshConnectOptions {
   signal: AbortSignal
   /** Dialled already, perhaps through another host; absent = dial. */
   socket?: Duplex
+  /** The server is asked for a sign of life this often. Absent = whoever uses the connection does. */
+  keepaliveMs?: number
 }
 
 export interface ExecWay {
@@ -42,6 +44,7 @@ export interface ExecWay {
 
 /** One SSH connection. Whoever opened it closes it. */
 export interface SshConnection {
+  readonly client: 'ssh2' | 'openssh'
   readonly hostKey: HostKey
   /** Bytes received on the socket underneath. */
   rxBytes(): number
@@ -133,7 +136,9 @@ export async function connectSsh(options: SshConnectOptions): Promise<SshConnect
           return signIn.handler(left, partial, answer)
         },
         hostVerifier: verify,
-        keepaliveInterval: 0,
+        // ssh2 judges by answers alone, which kills slow links: it only asks here.
+        keepaliveInterval: options.keepaliveMs ?? 0,
+        keepaliveCountMax: Number.MAX_SAFE_INTEGER,
         readyTimeout: 0,
         agentForward: false,
         algorithms: { cipher: [...CIPHERS], serverHostKey: options.hostKeyOrder, compress: ['none'] },
@@ -150,7 +155,13 @@ export async function connectSsh(options: SshConnectOptions): Promise<SshConnect
     patience.stop()
     signal.removeEventListener('abort', abort)
   }
-  return { hostKey: hostKey!, closed, close: () => client.destroy(), ...openChannels(client, socket, target, closed) }
+  return {
+    client: 'ssh2',
+    hostKey: hostKey!,
+    closed,
+    close: () => client.destroy(),
+    ...openChannels(client, socket, target, closed),
+  }
 }
 
 /** The key a host presents, without signing in. Raises host/unreachable, ssh/not-now, ssh/protocol, ssh/unsupported. */

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { knownAs, targetFromConfig, targetWithoutConfig } from '../../../../../../src/main/control/hosts/ssh/config.ts'
+import {
+  knownAs,
+  SAYS_NOTHING,
+  targetFromConfig,
+  targetWithoutConfig,
+} from '../../../../../../src/main/control/hosts/ssh/config.ts'
 import { parseDestination } from '../../../../../../src/main/control/hosts/ssh/destination.ts'
 
 const context = { home: '/home/ops', sshDir: '/home/ops/.ssh', env: { SSH_AUTH_SOCK: '/run/agent' } }
-const target = (output: string, over = {}) => targetFromConfig(output, { host: 'rack1' }, { ...context, ...over })
+const configured = (output: string, over = {}) => targetFromConfig(output, { host: 'rack1' }, { ...context, ...over })
+const target = (output: string, over = {}) => configured(output, over).target
 const PLAIN = 'hostname 10.1.2.3\nport 2222\nuser ops\nidentityfile ~/.ssh/id_ed25519\n'
 
 describe('what ssh -G says', () => {
@@ -42,18 +48,29 @@ describe('what ssh -G says', () => {
   })
 
   it.each([
-    ['proxyjump bastion', 'ProxyJump bastion'],
-    ['proxycommand nc %h %p', 'ProxyCommand'],
-    ['certificatefile ~/.ssh/id-cert.pub', 'certificate'],
-    ['pkcs11provider /usr/lib/token.so', 'PKCS#11'],
-  ])('refuses %s and names it', (line, word) => {
-    const refused = () => target(`${PLAIN}${line}\n`)
-    expect(refused).toThrow(expect.objectContaining({ code: 'ssh/unsupported' }))
-    expect(refused).toThrow(word)
+    ['proxyjump a,ops@b:2222', { proxyJump: 'a,ops@b:2222' }],
+    ['proxycommand nc %h %p', { proxyCommand: 'nc %h %p' }],
+    ['certificatefile ~/.ssh/id-cert.pub', { certificateFiles: ['/home/ops/.ssh/id-cert.pub'] }],
+    ['pkcs11provider /usr/lib/token.so', { pkcs11Provider: '/usr/lib/token.so' }],
+    ['securitykeyprovider /usr/lib/sk.so', { securityKeyProvider: '/usr/lib/sk.so' }],
+    ['securitykeyprovider internal', {}],
+    ['knownhostscommand /bin/known %H', { knownHostsCommand: '/bin/known %H' }],
+    ['bindinterface eth1', { bind: 'eth1' }],
+    ['hostbasedauthentication yes', { hostbased: true }],
+    ['gssapiauthentication yes', { gssapi: true }],
+    ['gssapiauthentication no', {}],
+    ['proxycommand none\nproxyjump none\ncertificatefile none', {}],
+  ])('says of %s what only some clients can do', (line, says) => {
+    expect(configured(`${PLAIN}${line}\n`).says).toEqual({ ...SAYS_NOTHING, ...says })
   })
 
-  it('takes the word none for what it is', () => {
-    expect(target(`${PLAIN}proxycommand none\nproxyjump none\n`).address).toBe('10.1.2.3')
+  it('fills the tokens of file names, which ssh leaves as written', () => {
+    const files = 'identityfile ~/.ssh/%r@%h:%p\nidentityfile %d/keys/%n-%%x\nidentityfile /srv/%Z\n'
+    expect(target(`hostname 10.1.2.3\nport 2222\nuser ops\n${files}`).identityFiles).toEqual([
+      '/home/ops/.ssh/ops@10.1.2.3:2222',
+      '/home/ops/keys/rack1-%x',
+      '/srv/%Z',
+    ])
   })
 
   it('is not needed: without ssh the usual places are looked at', () => {

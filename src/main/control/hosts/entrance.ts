@@ -1,0 +1,65 @@
+import type { HostSsh } from '../store/host-row.ts'
+import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
+import type { FiledKey } from './accept-host-key.ts'
+import type { SshWay } from './enrol.ts'
+import type { SshDeps } from './openssh-way.ts'
+import type { SshConnection } from './ssh/connection.ts'
+import type { Secrets } from './ssh/credentials.ts'
+import type { Way } from './ssh-way.ts'
+
+/** A host that let us in, whichever client carries it. */
+export interface Entrance {
+  connection: SshConnection
+  /** user@host, for people. */
+  login: string
+  secrets: Secrets
+  /** Where the person said they stay. Absent = nothing was said. */
+  keep?: Keep
+  /** Keys to trust from now on: its own last, those of hosts on the way before. */
+  hostKeys: FiledKey[]
+  /** How it is dialled again. */
+  ssh: Omit<HostSsh, 'useSudo'>
+  /** Signs in once more, asking where that needs a person. The caller closes it. */
+  again(signal: AbortSignal): Promise<SshConnection>
+}
+
+/** What a sign-in by either client goes by. */
+export interface Entering {
+  deps: SshDeps
+  tenant: string
+  way: SshWay
+  read: Way
+  task: TaskContext
+}
+
+/** The way in of one client, step by step. */
+export interface Door {
+  reach(step: Pick<StepContext, 'detail'>): Promise<void>
+  /** The door to go on with: another one when this client turns out not to be able. */
+  checkKey(step: Pick<StepContext, 'detail'>): Promise<Door>
+  signIn(step: Pick<StepContext, 'detail'>): Promise<Entrance>
+  /** Nothing of it stays open. Idempotent. */
+  leave(): void
+}
+
+/** Secrets given with the request. */
+export const givenSecrets = (way: SshWay): Secrets => ({
+  ...(way.password ? { password: way.password } : {}),
+  ...(way.passphrase ? { passphrase: way.passphrase } : {}),
+})
+
+/** Pure: what of the row the configuration decides. */
+export function rowOf({ way, read: { host, typed } }: Pick<Entering, 'way' | 'read'>): Omit<HostSsh, 'useSudo'> {
+  const { target } = host
+  return {
+    host: target.address,
+    port: target.port,
+    user: target.user,
+    identityFile: typed.identityFile ?? '',
+    hostname: way.host,
+    identitiesOnly: target.identitiesOnly,
+    ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
+    ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
+    knownHostsFiles: target.knownHostsFiles,
+  }
+}
