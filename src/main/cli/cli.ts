@@ -24,6 +24,7 @@ import { sshCommand } from './ssh-command.ts'
 import { sshConfigCommand } from './ssh-config-command.ts'
 import { storeCommand } from './store-command.ts'
 import { taskCommands } from './task-commands.ts'
+import { templateCommands } from './template-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
 import { vmCommands } from './vm-commands.ts'
 
@@ -99,6 +100,7 @@ function program(run: Runner, { io }: CliParts): Command {
   sshConfigCommand(root, run)
   connectCommand(root, run)
   imageCommands(root, run)
+  templateCommands(root, run)
   clockCommands(root, run)
   portCommands(root, run)
   networkCommands(root, run)

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { CallOptions } from '@connectrpc/connect'
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
@@ -5,19 +6,24 @@ import { type Image, ImageSchema, ListImagesResponseSchema } from '../../ipc/gen
 import type { Task } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { check } from '../../ipc/rules.ts'
 import type { FleetClient } from '../fleet-client.ts'
-import type { Runner } from './context.ts'
+import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { imageGcCommand } from './image-gc-command.ts'
+import { followImport } from './image-import.ts'
 import { reference } from './options.ts'
+import { invalid } from './outcome.ts'
 import { sheet, table } from './table.ts'
 
 const BUILD_MS = 30 * 60_000
+/** A disk of some hundred GiB, read and converted. */
+const IMPORT_MS = 8 * 3600_000
 
 type StartBuild = (fleet: FleetClient, options: CallOptions) => Promise<{ task?: Task | undefined }>
 
 interface AddOptions {
-  url: string
-  sha256: string
+  file?: string
+  url?: string
+  sha256?: string
   arch: string
   kind: string
   format?: string
@@ -48,22 +54,16 @@ export function imageCommands(root: Command, run: Runner): void {
   run(
     image
       .command('add <name>')
-      .description('an image hosts fetch by URL')
-      .requiredOption('--url <url>', 'where hosts fetch it')
-      .requiredOption('--sha256 <hex>', 'digest of its bytes')
+      .description('an image hosts fetch by URL, or a disk file of this computer (qcow2, raw, or an OVA with one disk)')
+      .option('--file <file>', 'a disk file of this computer, copied into this store')
+      .option('--url <url>', 'where hosts fetch it, with --sha256')
+      .option('--sha256 <hex>', 'digest of its bytes')
       .option('--arch <arch>', 'x86_64 or aarch64', 'x86_64')
       .option('--kind <kind>', 'disk or kernel', 'disk')
       .option('--format <format>', 'qcow2 or raw: refused unless its content is that')
       .option('--default', 'take it for VMs that name no image')
       .option('--if-absent', 'be content when an image of this name is there'),
-    async (context, name: string, options: AddOptions) => {
-      context.deadline()
-      const { url, sha256, arch, kind } = options
-      const checked = check('addImage', { name, url, sha256, arch, kind, format: options.format ?? '' })
-      const request = { ...checked, makeDefault: options.default ?? false, ifAbsent: options.ifAbsent ?? false }
-      const answer = await (await context.fleet()).images.addImage(request, { signal: context.signal })
-      if (answer.image) await context.answer(ImageSchema, answer.image, () => imageSheet(answer.image!))
-    },
+    addImage,
   )
   const build = (command: string, description: string, start: StartBuild) =>
     run(image.command(command).description(description), async (context) => {
@@ -90,6 +90,32 @@ export function imageCommands(root: Command, run: Runner): void {
     if (context.json) await context.document({ removed: name })
     else await context.say(`Image ${name} removed.\n`)
   })
+}
+
+async function addImage(context: CommandContext, name: string, options: AddOptions): Promise<void> {
+  const { file, url = '', sha256 = '', arch, kind, ifAbsent = false, default: makeDefault = false } = options
+  if (file !== undefined) {
+    if (url !== '' || sha256 !== '') throw invalid('file', file, 'give --file, or --url with --sha256, not both')
+    if (kind !== 'disk' || options.format !== undefined)
+      throw invalid('file', file, 'what it is is found out from its content; leave out --kind and --format')
+    context.deadline(IMPORT_MS)
+    const request = { name, path: resolve(file), arch }
+    check('importImage', request)
+    const fleet = await context.fleet()
+    const imported = await followImport(context, fleet, { ...request, ifAbsent })
+    const { image = imported } = makeDefault
+      ? await fleet.images.setDefaultImage({ image: imported.id }, { signal: context.signal })
+      : {}
+    return await context.answer(ImageSchema, image, () => imageSheet(image))
+  }
+  if (url === '') throw invalid('url', '', 'give --url with --sha256, or --file')
+  context.deadline()
+  const checked = check('addImage', { name, url, sha256, arch, kind, format: options.format ?? '' })
+  const answer = await (await context.fleet()).images.addImage(
+    { ...checked, makeDefault, ifAbsent },
+    { signal: context.signal },
+  )
+  if (answer.image) await context.answer(ImageSchema, answer.image, () => imageSheet(answer.image!))
 }
 
 const imageSheet = (i: Image): string =>

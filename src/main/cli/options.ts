@@ -31,6 +31,9 @@ export function login(text: string): string {
   return text
 }
 
+/** A time that may be none, in whole seconds. */
+export const seconds = (text: string): number => (/^0+[a-z]*$/.test(text) ? 0 : Math.ceil(duration(text) / 1000))
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number.')
   return Number(text)
@@ -56,7 +59,7 @@ export function keyValue(text: string, all: Record<string, string> = {}): Record
 export const several = (text: string, all: string[] = []): string[] => [...all, text]
 
 /** A name or id as typed; raises input/invalid for text that can be neither. */
-export function reference(noun: 'host' | 'vm' | 'image', text: string): string {
+export function reference(noun: 'host' | 'vm' | 'image' | 'template', text: string): string {
   if (isName(text) || isId(text)) return text
   throw invalid(noun, text.slice(0, 80), NAME_RULE)
 }

@@ -1,3 +1,4 @@
+import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
@@ -24,9 +25,19 @@ export async function waited(
   return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal, true)
 }
 
-/** Prints the VM; one that is gone is said to be gone. */
-export async function answerVm(context: CommandContext, vm: Vm | undefined, ref = ''): Promise<void> {
-  if (vm) await context.answer(VmSchema, vm, () => vmSheet(vm))
+/** Prints the VM, with what else there is to say of it in its document; one that is gone is said to be gone. */
+export async function answerVm(
+  context: CommandContext,
+  vm: Vm | undefined,
+  ref = '',
+  also: Record<string, boolean | string | string[]> = {},
+): Promise<void> {
+  if (vm && context.json)
+    await context.document({
+      ...(toJson(VmSchema, vm, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object),
+      ...also,
+    })
+  else if (vm) await context.say(vmSheet(vm))
   else if (context.json) await context.document({ name: ref, lifecycle: 'gone' })
   else await context.say(`${ref} is gone.\n`)
 }
@@ -46,6 +57,13 @@ export function remark(v: Vm): string {
   return stateWord(v) === 'unknown' ? `${v.hostName} says nothing of it; see "eitri host show ${v.hostName}"` : ''
 }
 
+/** '' = at once with its host, as most are. */
+function autostartWord({ autostart, autostartDelayS, autostartOrder }: Vm): string {
+  if (!autostart) return 'off'
+  const delay = autostartDelayS === 0 ? '' : `${autostartDelayS} s after its host booted`
+  return [delay, autostartOrder === 0 ? '' : `order ${autostartOrder}`].filter(Boolean).join(', ')
+}
+
 const vmSheet = (v: Vm): string =>
   sheet([
     ['name', v.name],
@@ -57,6 +75,15 @@ const vmSheet = (v: Vm): string =>
     ['host', v.hostName],
     ['image', v.imageName],
     ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
+    ['needs restart', v.needsRestart.join(', ')],
+    [
+      'labels',
+      Object.entries(v.labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(', '),
+    ],
+    ['protected', v.protected ? 'yes' : ''],
+    ['autostart', autostartWord(v)],
     ['takes', vmUse(v.metrics)],
     ['address', v.ip],
     [`on ${v.network}`, v.network === '' ? '' : v.networkIp || 'not known yet'],

@@ -8,7 +8,9 @@ import { unconfirmed } from './outcome.ts'
 import { confirm, interactive } from './prompts.ts'
 import { table } from './table.ts'
 import { answerVm, remark, stateWord, type Waiting, waited } from './vm-answer.ts'
+import { cloneCommand } from './vm-clone-command.ts'
 import { createCommand } from './vm-create-command.ts'
+import { importCommand } from './vm-import-command.ts'
 import { setCommand } from './vm-set-command.ts'
 import { waitCommand } from './vm-wait-command.ts'
 import { waitForState, waitForVm } from './wait-vm.ts'
@@ -20,6 +22,8 @@ export function vmCommands(root: Command, run: Runner): void {
   createCommand(vm, run)
   waitCommand(vm, run)
   setCommand(vm, run)
+  cloneCommand(vm, run)
+  importCommand(vm, run)
   run(vm.command('list').description('all VMs, deleted ones in quarantine too'), async (context) => {
     context.deadline()
     const answer = await (await context.fleet()).vms.listVms({}, { signal: context.signal })

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { isAbsolute } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
-import type { AddImageRequest, CollectImagesRequest, ImageService } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type {
+  AddImageRequest,
+  CollectImagesRequest,
+  ImageService,
+  ImportImageRequest,
+} from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import { check } from '../../../ipc/rules.ts'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
 import { collectOn } from '../hosts/image-collection.ts'
 import { type BuiltImageDeps, buildImage, type ImageBuilder } from '../images/built-image.ts'
+import { importImage } from '../images/import/import-image.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
 import type { ImageRow } from '../store/images-store.ts'
 import type { TaskRow } from '../store/tasks-store.ts'
@@ -26,7 +33,7 @@ export interface ImagesApiDeps extends BuiltImageDeps {
 }
 
 /** The image catalogue. Removing an image that is kept here removes its file too. */
-export function imagesApi(deps: ImagesApiDeps): Partial<ServiceImpl<typeof ImageService>> {
+export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
   const { images, view } = deps
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
   return {
@@ -42,6 +49,7 @@ export function imagesApi(deps: ImagesApiDeps): Partial<ServiceImpl<typeof Image
       if (row.url === '' && !images.findBySha256(row.sha256)) await deps.files.remove(row.sha256)
       return {}
     },
+    importImage: (request, context) => startImport(deps, principalOf(context).tenant, request),
     collectImages: (request, context) => collectImages(deps, principalOf(context).tenant, request, context.signal),
   }
 }
@@ -73,6 +81,34 @@ function addImage({ images }: ImagesApiDeps, request: AddImageRequest): ImageRow
     })
   return request.makeDefault ? images.setDefault(row.id) : row
 }
+
+/** Answers the image `if_absent` found; else the task, that of the same file where one runs already. Raises image/name-taken. */
+function startImport(deps: ImagesApiDeps, tenant: string, request: ImportImageRequest) {
+  const { images, tasks, view } = deps
+  const { name, path, arch } = check('importImage', { ...request, arch: request.arch || 'x86_64' })
+  if (!isAbsolute(path))
+    throw new Fault('input/invalid', 'permanent', {
+      field: 'path',
+      value: path.slice(0, 80),
+      problem: 'use an absolute path',
+    })
+  const known = images.findByName(name)
+  if (known && request.ifAbsent) return { image: view.image(tenant, known) }
+  const running = tasks.list(tenant).find(isImportOf(name))
+  if (running && request.ifAbsent) return { task: taskView(running) }
+  if (known || running) throw new Fault('image/name-taken', 'conflict', { image: name })
+  return {
+    task: taskView(
+      tasks.get(
+        tenant,
+        tasks.start(tenant, 'import_image', name, (task) => importImage(deps, { name, path, arch }, task)),
+      ),
+    ),
+  }
+}
+
+const isImportOf = (name: string) => (task: TaskRow) =>
+  task.kind === 'import_image' && task.subject === name && task.endedAt === null
 
 /** The running build of that image when there is one: images are everybody's, and so is their making. Raises image/build-impossible. */
 function startBuild(deps: ImagesApiDeps, builder: ImageBuilder) {

@@ -1,6 +1,13 @@
 import type { Fault } from '../../../ipc/faults.ts'
 
-export type TaskKind = 'add_host' | 'remove_host' | 'sign_in' | 'build_image' | 'push_image' | 'upgrade_host'
+export type TaskKind =
+  | 'add_host'
+  | 'remove_host'
+  | 'sign_in'
+  | 'build_image'
+  | 'push_image'
+  | 'import_image'
+  | 'upgrade_host'
 
 /** What a task may ask a person; mirrors TaskQuestion. */
 export type Question =
