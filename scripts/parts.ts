@@ -54,6 +54,7 @@ const pyYaml: Part = {
   packages: ['python3-yaml'],
   present: () => existsSync('/usr/bin/python3') && existsSync('/usr/lib/python3/dist-packages/yaml'),
 }
+const PAM_DIRS = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((arch) => `/lib/${arch}/security`)
 export const TEST_PARTS: Part[] = [
   pyYaml,
   program('sshd', 'openssh-server'),
@@ -64,6 +65,13 @@ export const TEST_PARTS: Part[] = [
   program('nft', 'nftables'),
   program('dnsmasq', 'dnsmasq-base'),
   program('sudo', 'sudo'),
+  program('fish', 'fish'),
+  program('tcsh', 'tcsh'),
+  {
+    name: 'codes for sign-ins',
+    packages: ['libpam-google-authenticator'],
+    present: () => PAM_DIRS.some((dir) => existsSync(`${dir}/pam_google_authenticator.so`)),
+  },
   program('git', 'git'),
   program('curl', 'curl'),
   program('Xvfb', 'xvfb'),

@@ -60,7 +60,7 @@ async function attempt(
   pty: boolean,
 ): Promise<Attempt> {
   const mark = `eitri-${randomBytes(8).toString('hex')}`
-  const raw = pty ? 'stty raw -echo; ' : ''
+  const raw = pty ? 'stty raw -echo; PS1= PS2= ENV=; export PS1 PS2 ENV; ' : ''
   const shell = `/bin/sh -c '${raw}echo; echo ${mark}-start; exec /bin/sh'`
   const channel = await connection.exec(sudo ? bySudo(mark, shell) : shell, { pty })
   const talk = sudo ? new SudoTalk(mark, sudo, channel) : undefined
