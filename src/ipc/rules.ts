@@ -256,11 +256,15 @@ export interface Problem {
 
 const snake = (field: string) => field.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
 
+/** Of a key in a record its own words, which zod keeps below. */
+const messageOf = (issue: z.core.$ZodIssue): string =>
+  (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message
+
 /** Every problem of a request, none when it is fine. For forms, which show them beside the fields. */
 export function problemsOf(rule: RuleName, value: unknown): Problem[] {
   const result = rules[rule].safeParse(value)
   if (result.success) return []
-  return result.error.issues.map((i) => ({ field: snake(String(i.path[0] ?? '')), problem: i.message }))
+  return result.error.issues.map((i) => ({ field: snake(String(i.path[0] ?? '')), problem: messageOf(i) }))
 }
 
 /** The request's checked fields; raises `input/invalid` naming the first wrong one. */

@@ -54,6 +54,10 @@ export class FakeSyncAgent {
     }
   /** What it finds on its network, and does about it. */
   network: Pick<ServiceImpl<typeof AgentService>, 'checkNetwork' | 'mendNetwork'> | undefined
+  /** Its way to ports of guests. */
+  forward: ServiceImpl<typeof AgentService>['forward'] | undefined
+  /** What it answers calls about itself; an agent of before these has none. */
+  answers: Partial<Pick<ServiceImpl<typeof AgentService>, 'getStatus' | 'putAgent' | 'dropKey'>> = {}
   signWith: KeyObject
   readonly #server: http2.Http2Server
   readonly #sessions = new Set<http2.ServerHttp2Session>()
@@ -71,6 +75,10 @@ export class FakeSyncAgent {
           router.rpc(AgentService.method.sync, (requests, { signal }) => this.#sync(requests, signal))
           router.rpc(AgentService.method.checkNetwork, (...call) => asked(this.network).checkNetwork(...call))
           router.rpc(AgentService.method.mendNetwork, (...call) => asked(this.network).mendNetwork(...call))
+          router.rpc(AgentService.method.forward, (...call) => asked(this.forward)(...call))
+          router.rpc(AgentService.method.getStatus, (...call) => asked(this.answers.getStatus)(...call))
+          router.rpc(AgentService.method.putAgent, (...call) => asked(this.answers.putAgent)(...call))
+          router.rpc(AgentService.method.dropKey, (...call) => asked(this.answers.dropKey)(...call))
           router.rpc(AgentService.method.setGuestClock, (request) => this.setClock(request))
         },
       }),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
@@ -14,9 +14,13 @@ import { FakeTerminal } from './fake-terminal.ts'
 
 export const HOST = 'a'.repeat(32)
 
+/** Below the folder of a scripted host: agents other than the built ones. */
+export const ARTEFACTS = 'artefacts'
+
 const pathsIn = (dir: string) => ({
   ...controlPaths({ dataDir: join(dir, 'data'), env: { HOME: dir } }),
   renderer: undefined,
+  ...(existsSync(join(dir, ARTEFACTS)) ? { agentArtefacts: join(dir, ARTEFACTS) } : {}),
 })
 
 /** A real control plane with its API and command line, and one host, "rack", whose agent says what it is told to say. */
@@ -28,9 +32,12 @@ export class ScriptedHost implements AsyncDisposable {
   readonly #dir: string
   readonly #control: ControlPlane
   readonly apiSocket: string
+  /** Of the control plane, for a command line of its own process. */
+  readonly dataDir: string
 
   private constructor(dir: string, database: string, agent: FakeSyncAgent, control: ControlPlane, apiSocket: string) {
     this.#dir = dir
+    this.dataDir = join(dir, 'data')
     this.database = database
     this.agent = agent
     this.#control = control
@@ -38,8 +45,8 @@ export class ScriptedHost implements AsyncDisposable {
     this.client = fleetClient(apiSocket)
   }
 
-  /** The agent is attached when it resolves; `sow` writes into the store before the control plane opens it. */
-  static async open(sow: (stores: Stores) => void = () => {}): Promise<ScriptedHost> {
+  /** The agent is attached when it resolves; `sow` writes into the store, and its folder, before the control plane opens it. */
+  static async open(sow: (stores: Stores, dir: string) => void = () => {}): Promise<ScriptedHost> {
     const dir = mkdtempSync(join(tmpdir(), 'eitri-scripted-'))
     const agent = await FakeSyncAgent.start()
     const paths = pathsIn(dir)
@@ -51,7 +58,7 @@ export class ScriptedHost implements AsyncDisposable {
         ...{ socketPath, identityPublicKey, executable: '', stateDir: agent.dir, runsAs: 'root', startedBy: 'systemd' },
       },
     })
-    sow(stores)
+    sow(stores, dir)
     stores.db.close()
     return await ScriptedHost.#started(dir, agent)
   }

@@ -1,22 +1,17 @@
 import type { Command } from 'commander'
-import { faultFromData } from '../../ipc/faults.ts'
-import {
-  type Host,
-  HostSchema,
-  ListHostsResponseSchema,
-  RemoveHostResponseSchema,
-} from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { ListHostsResponseSchema, RemoveHostResponseSchema } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../ipc/rules.ts'
-import { hostClockLine } from './clock-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { answerHost, answerThis } from './host-answer.ts'
+import { doctorCommand } from './host-doctor-command.ts'
+import { hostLifeCommands } from './host-life-commands.ts'
 import { KEEP_HELP, signInCommand } from './host-sign-in-command.ts'
 import { takeOverCommand } from './host-takeover-command.ts'
-import { hostUse } from './metrics-words.ts'
 import { reference, sshTarget } from './options.ts'
-import { invalid, reasonLine } from './outcome.ts'
+import { invalid } from './outcome.ts'
 import { stdinLines } from './prompts.ts'
-import { sheet, table } from './table.ts'
+import { table } from './table.ts'
 
 const ONBOARDING_MS = 30 * 60_000
 
@@ -25,6 +20,7 @@ interface AddOptions {
   ssh?: string
   identity?: string
   jump?: string
+  joined?: boolean
   acceptHostKey?: string
   sudo?: boolean
   installPackages?: boolean
@@ -44,6 +40,7 @@ export function hostCommands(root: Command, run: Runner): void {
       .option('--ssh <[user@]host[:port]>', 'a machine reached over SSH')
       .option('--identity <file>', 'private key to sign in with')
       .option('--jump <[user@]host[:port],…>', 'hosts to go through, as ssh -J has them; none = straight on')
+      .option('--joined', 'it joined by a blob of "host join-blob": reach it with this app\'s own key')
       .option('--accept-host-key <SHA256:…>', 'trust this host key')
       .option('--sudo', 'install a root agent by sudo')
       .option('--install-packages', 'install what the host lacks without asking')
@@ -75,6 +72,8 @@ export function hostCommands(root: Command, run: Runner): void {
   )
   takeOverCommand(host, run, answerHost)
   signInCommand(host, run, answerHost)
+  hostLifeCommands(host, run)
+  doctorCommand(host, run)
   run(
     host
       .command('remove <name>')
@@ -99,8 +98,8 @@ async function addHost(context: CommandContext, name: string, options: AddOption
     { name, way, ifAbsent: options.ifAbsent ?? false },
     { signal: context.signal },
   )
-  if (task) await answerHost(context, (await followTask(context, fleet, task)).resultId)
-  else if (host) await context.answer(HostSchema, host, () => hostSheet(host))
+  if (task) await answerHost(context, (await followTask(context, fleet, task)).resultId, { created: true })
+  else if (host) await answerThis(context, host, { created: false })
 }
 
 async function sshWay(context: CommandContext, target: string, options: AddOptions) {
@@ -120,6 +119,7 @@ async function sshWay(context: CommandContext, target: string, options: AddOptio
   check('sshWay', way)
   const value = {
     ...way,
+    joined: options.joined ?? false,
     useSudo: options.sudo ?? false,
     takeOver: options.takeOver ?? false,
     installPackages: options.installPackages ?? false,
@@ -152,42 +152,3 @@ async function removeHost(
     left ? `Host ${name} removed. Still there: ${left}.\n` : `Host ${name} removed.\n`,
   )
 }
-
-async function answerHost(context: CommandContext, ref: string): Promise<void> {
-  const { host } = await (await context.fleet()).hosts.getHost({ host: ref }, { signal: context.signal })
-  if (host) await context.answer(HostSchema, host, () => hostSheet(host))
-}
-
-const capacity = (c: Host['capacity']) => c && `${c.vcpus} vCPU, ${c.memMb} MiB, ${c.diskGb} GiB`
-
-function whyLine({ name, link, linkFault }: Host): string {
-  if (!linkFault || link === 'connected') return ''
-  return reasonLine(faultFromData({ ...linkFault, params: { host: name, ...linkFault.params } }))
-}
-
-const hostSheet = (h: Host): string =>
-  sheet([
-    ['name', h.name],
-    ['id', h.id],
-    ['link', h.link],
-    ['why', whyLine(h)],
-    ['address', h.address || h.kind],
-    ['agent', h.agentVersion],
-    ['runs as', h.runsAs],
-    ['started by', h.startedBy],
-    ['acceleration', [h.acceleration, h.accelerationDetail].filter(Boolean).join(': ')],
-    ['hypervisor', h.vmmVersion],
-    ['system', [h.os, h.arch].filter(Boolean).join(' ')],
-    ['capacity', capacity(h.capacity)],
-    ['allocated', capacity(h.allocated)],
-    ['in use', hostUse(h.metrics)],
-    ['clock', hostClockLine(h)],
-    ['uplink', h.uplinkAddress],
-    ['guest network', h.guestCidr],
-    ['VMs', h.vms],
-    ['host key', h.hostKeyFingerprint],
-    ['secrets in', h.secretsKept],
-    ['carrier', h.carrier],
-    ['missing', h.missing.join(', ')],
-    ['notices', h.notices.join(' ')],
-  ])

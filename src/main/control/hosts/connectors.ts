@@ -1,3 +1,4 @@
+import { Fault } from '../../../ipc/faults.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { LinkConnector } from './agent-link.ts'
 import { type LocalAgentDeps, localConnector } from './local-agent.ts'
@@ -13,5 +14,11 @@ export interface ConnectorDeps {
 export function connectorOf({ hosts, ssh, local }: ConnectorDeps, hostId: string): LinkConnector | undefined {
   const host = hosts.find(hostId)
   if (!host) return undefined
+  if (host.credential === 'revoked') return revoked(host.name)
   return host.kind === 'local' ? localConnector(local, host.name, host.agent) : sshConnector(ssh, host)
 }
+
+/** Nothing is dialled until it joins, or is added, again. */
+const revoked = (host: string): LinkConnector => ({
+  connect: () => Promise.reject(new Fault('host/revoked', 'permanent', { host })),
+})
