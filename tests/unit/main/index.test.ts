@@ -207,7 +207,7 @@ describe('the desktop app', () => {
 
   it('dials hosts when the computer wakes', async () => {
     electron.power.emit('resume')
-    await vi.waitFor(() => expect(calls).toContain('POST /eitri.fleet.v1.HostService/ListHosts'))
+    await vi.waitFor(() => expect(calls).toContain('POST /eitri.fleet.v1.TenantService/ListTenants'))
   })
 
   it('seals for the control plane with the keychain of this computer', async () => {

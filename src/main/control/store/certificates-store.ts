@@ -184,12 +184,12 @@ export class CertificatesStore {
     })
   }
 
-  /** Of guests that are gone, and what was followed by newer ones. */
+  /** What was followed by newer ones; those of guests that are gone went with their rows. */
   #pruneHosts(): number {
     return this.#db.run(
-      `DELETE FROM certificates WHERE kind = 'host' AND (vm_id NOT IN (SELECT id FROM vms) OR serial IN (
+      `DELETE FROM certificates WHERE kind = 'host' AND serial IN (
          SELECT serial FROM (SELECT serial, row_number() OVER (PARTITION BY vm_id ORDER BY issued_at DESC, rowid DESC) n
-           FROM certificates WHERE kind = 'host') WHERE n > $kept))`,
+           FROM certificates WHERE kind = 'host') WHERE n > $kept)`,
       { kept: KEPT_PER_GUEST },
     )
   }

@@ -280,6 +280,8 @@ CREATE TRIGGER revoked_inserted AFTER INSERT ON revoked_certificates
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE tenant = NEW.tenant; END;
 CREATE TRIGGER revoked_removed AFTER DELETE ON revoked_certificates
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE tenant = OLD.tenant; END;
+CREATE TRIGGER vms_certificates AFTER DELETE ON vms
+BEGIN DELETE FROM certificates WHERE kind = 'host' AND vm_id = OLD.id; END;
 
 ALTER TABLE vms ADD COLUMN host_cert_required INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE vms ADD COLUMN host_certificate TEXT NOT NULL DEFAULT '';
