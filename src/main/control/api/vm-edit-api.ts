@@ -33,7 +33,7 @@ export function updateVm(deps: VmCreateDeps, tenant: string, request: UpdateVmRe
 function requireRoom(deps: VmCreateDeps, row: VmRow, { edit }: EditPlan): void {
   const vcpus = Math.max(0, (edit?.vcpus ?? 0) - row.vcpus) && edit?.vcpus
   const memMb = Math.max(0, (edit?.memMb ?? 0) - row.memMb) && edit?.memMb
-  const host = deps.hosts.find(row.hostId)
+  const host = deps.hosts.findIn(row.tenant, row.hostId)
   if (!host || (!vcpus && !memMb)) return
   const sizes = { name: row.name, vcpus: vcpus || 0, memMb: memMb || 0, backend: '' }
   checkFits(sizes, hostCandidate(deps, host, 0))
@@ -41,7 +41,7 @@ function requireRoom(deps: VmCreateDeps, row: VmRow, { edit }: EditPlan): void {
 
 /** What its agent can do, and what it runs guests with. */
 export function editedHost({ hosts, registry }: Pick<VmCreateDeps, 'hosts' | 'registry'>, row: VmRow): EditedHost {
-  const host = hosts.find(row.hostId)
+  const host = hosts.findIn(row.tenant, row.hostId)
   const { hello } = registry.live(row.hostId)
   return {
     name: host?.name ?? '',
