@@ -69,7 +69,11 @@ function vitest(name: string, projects: string[], workers: string): Promise<Tall
 }
 
 const STAGES: Record<string, () => Promise<Tally>> = {
-  lint: () => check('lint', bin('biome'), 'ci', '--colors=off', '.'),
+  lint: async () =>
+    sum([
+      await check('lint', bin('biome'), 'ci', '--colors=off', '.'),
+      await check('the contracts break nobody', process.execPath, join(root, 'scripts/check-breaking.ts')),
+    ]),
   types: async () => {
     const worlds = ['node', 'electron', 'web', 'test'].map((world) => `tsconfig.${world}.json`)
     return sum(await Promise.all(worlds.map((file) => check(`types ${file}`, bin('tsc'), '-p', file))))
