@@ -90,7 +90,8 @@ export class LoginAgents {
     const server = createServer()
     const entry: Entry = { identity: undefined, server, holders: 0 }
     server.maxConnections = CLIENTS
-    server.on('connection', (socket) => serve(socket, () => entry.identity))
+    // One connection has one certificate, which it first lists and then signs with; a newer login brings another.
+    server.on('connection', (socket) => serve(socket, entry.identity))
     await rm(path, { force: true })
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -110,7 +111,7 @@ export class LoginAgents {
 
 const knownAt = (path: string): string => `${path}.known`
 
-function serve(socket: Socket, identity: () => LoginIdentity | undefined): void {
+function serve(socket: Socket, identity: LoginIdentity | undefined): void {
   const state: AgentState = { forwarded: false }
   let held = Buffer.alloc(0)
   socket.on('error', () => {})
@@ -121,7 +122,7 @@ function serve(socket: Socket, identity: () => LoginIdentity | undefined): void 
       return
     }
     held = Buffer.from(cut.rest)
-    for (const message of cut.messages) socket.write(str(answerAgent(message, identity(), state)))
+    for (const message of cut.messages) socket.write(str(answerAgent(message, identity, state)))
   })
 }
 
