@@ -192,5 +192,8 @@ describe('tenants on the command line', () => {
       .toEqual([['web', 3600]])
     await rig.vm('db')
     expect(await codeOf(rig.client.vms.undeleteVm({ vm: 'web' }))).toBe('tenant/over-quota')
+    await rig.eitri('tenant', 'set', 'default', '--max-vcpus', '2')
+    expect(await codeOf(rig.client.vms.updateVm({ vm: 'db', vcpus: 3 }))).toBe('tenant/over-quota')
+    expect(await codeOf(rig.client.vms.updateVm({ vm: 'db', vcpus: 2 }))).toBe('none')
   })
 })
