@@ -443,7 +443,8 @@ describe('eitri ca and eitri cert', () => {
       name: 'next',
       state: 'trusted',
     })
-    expect(await rack.eitri('ca', 'create', 'next', '--kind', 'user', '--if-absent')).toMatchObject({ code: 0 })
+    const again = await rack.eitri('--json', 'ca', 'create', 'next', '--kind', 'user', '--if-absent')
+    expect([again.code, again.json().created]).toEqual([0, false])
     expect(await rack.eitri('ca', 'create', 'next', '--kind', 'user')).toMatchObject({ code: 1 })
     expect(await rack.eitri('ca', 'create', 'next')).toMatchObject({ code: 2 })
     expect((await rack.eitri('ca', 'use', 'next')).out).toContain('signing')

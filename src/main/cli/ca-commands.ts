@@ -1,3 +1,4 @@
+import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import {
@@ -128,10 +129,18 @@ const isBcrypt = (key: string): boolean =>
     .subarray(0, 64)
     .includes('bcrypt')
 
-async function answerNew(context: CommandContext, { ca, created }: { ca?: Ca | undefined; created: boolean }): Promise<void> {
+/** The CA; whether the command made it stands beside its fields. */
+async function answerNew(
+  context: CommandContext,
+  { ca, created }: { ca?: Ca | undefined; created: boolean },
+): Promise<void> {
   if (!ca) return
-  if (!created && !context.json) context.note(`${ca.kind} CA ${ca.name} is there already.`)
-  await context.answer(CaSchema, ca, () => caSheet(ca))
+  if (context.json) {
+    const json = toJson(CaSchema, ca, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object
+    return await context.document({ ...json, created })
+  }
+  if (!created) context.note(`${ca.kind} CA ${ca.name} is there already.`)
+  await context.say(caSheet(ca))
 }
 
 const vms = (count: number): string => `${count} VM${count === 1 ? '' : 's'}`

@@ -67,6 +67,12 @@ export function nodePorts(input: NodePortsInput = {}): Ports {
 export const caPassphraseState = (ports: Ports): Promise<'none' | 'wanted' | 'opens' | 'wrong'> =>
   new CaKeyFiles({ dir: ports.paths.caKeys, passphrase: caPassphrase(ports) }).passphraseState()
 
+/** With what the environment names for CA keys, read once: it may be a pipe. As they are when it cannot be read, which CAs then say. */
+export async function withPassphraseOfEnv(ports: Ports): Promise<Ports> {
+  const read = await caPassphrase(ports)().catch(() => undefined)
+  return read === undefined ? ports : { ...ports, caPassphrase: read }
+}
+
 /** Version of this build; `0.1.0-dev` from source. */
 export const appVersion = (): string => (typeof __EITRI_VERSION__ === 'undefined' ? '0.1.0-dev' : __EITRI_VERSION__)
 

@@ -2,7 +2,7 @@ import { Fault } from '../../ipc/faults.ts'
 import type { ServeOptions } from '../cli/context.ts'
 import type { CliIo } from '../cli/io.ts'
 import { askLine, interactive } from '../cli/prompts.ts'
-import { caPassphraseState } from '../control/node-ports.ts'
+import { caPassphraseState, withPassphraseOfEnv } from '../control/node-ports.ts'
 import type { Ports } from '../control/ports.ts'
 import { shellKeychain } from './shell-keychain.ts'
 
@@ -31,7 +31,7 @@ export function askingFor(options: ServeOptions, io: CliIo, signal: AbortSignal)
 /** The ports with what a person typed for CA keys, and with the keychain of the shell that forked this process. */
 export async function withCaPassphrase(ports: Ports, ask: AskPassphrase): Promise<Ports> {
   const keychain = shellKeychain()
-  const here = { ...ports, ...(keychain ? { keychain } : {}) }
+  const here = await withPassphraseOfEnv({ ...ports, ...(keychain ? { keychain } : {}) })
   let state = await caPassphraseState(here)
   if (state === 'none') return given(here, await ask('new'))
   for (let left = TRIES; state === 'wanted' || state === 'wrong'; left--) {
