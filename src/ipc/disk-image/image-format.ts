@@ -11,9 +11,9 @@ export interface DiskFormat {
 /** The parts of an image file that tell what it is. */
 export interface ImageBytes {
   /** The first HEAD_BYTES, fewer when the file is shorter. */
-  head: Buffer
+  head: Uint8Array
   /** The last TAIL_BYTES, fewer when the file is shorter. */
-  tail: Buffer
+  tail: Uint8Array
   /** Size of the file. */
   size: number
 }
@@ -42,6 +42,10 @@ const EXTERNAL_DATA_FILE = 1n << 2n
 const COMPRESSION_TYPE = 1n << 3n
 const EXTENDED_L2 = 1n << 4n
 
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const u32 = (bytes: Uint8Array, at: number): number => viewOf(bytes).getUint32(at)
+const u64 = (bytes: Uint8Array, at: number): bigint => viewOf(bytes).getBigUint64(at)
+
 /** Raises `image/format` (permanent). */
 export function refuse(detail: string, next?: string): never {
   throw new Fault('image/format', 'permanent', { detail, ...(next === undefined ? {} : { next }) })
@@ -53,7 +57,7 @@ export function refuse(detail: string, next?: string): never {
  */
 export function diskFormat(image: ImageBytes): DiskFormat {
   const { head, size } = image
-  if (head.length >= 4 && head.readUInt32BE(0) === QCOW2_MAGIC) return qcow2(head, size)
+  if (head.length >= 4 && u32(head, 0) === QCOW2_MAGIC) return qcow2(head, size)
   refuseCompressed(head)
   const other = otherFormatOf(image)
   if (other !== undefined) refuse(`it is ${other}`)
@@ -62,40 +66,40 @@ export function diskFormat(image: ImageBytes): DiskFormat {
 }
 
 /** Raises `image/format` that says how to unpack it, when the bytes are a compressed file. */
-export function refuseCompressed(head: Buffer): void {
+export function refuseCompressed(head: Uint8Array): void {
   const compressed = compressionOf(head)
   if (!compressed) return
   const { name, unpack } = compressed
   refuse(`it is ${name}`, `Unpack it with "${unpack}" and use the result with its own SHA-256.`)
 }
 
-function qcow2(head: Buffer, fileBytes: number): DiskFormat {
+function qcow2(head: Uint8Array, fileBytes: number): DiskFormat {
   if (head.length < 72) refuse('its qcow2 header is cut off')
-  const version = head.readUInt32BE(4)
+  const version = u32(head, 4)
   if (version !== 2 && version !== 3) refuse(`it is qcow2 version ${version}`)
-  if (head.readBigUInt64BE(8) !== 0n) refuse('it is a qcow2 that needs a backing file')
-  const clusterBits = head.readUInt32BE(20)
+  if (u64(head, 8) !== 0n) refuse('it is a qcow2 that needs a backing file')
+  const clusterBits = u32(head, 20)
   if (clusterBits < 9 || clusterBits > 21) refuse(`its qcow2 header is damaged: clusters of 2^${clusterBits} bytes`)
-  if (head.readUInt32BE(32) !== 0) refuse('it is an encrypted qcow2')
+  if (u32(head, 32) !== 0) refuse('it is an encrypted qcow2')
   const extended = version === 3 && featuresOf(head, clusterBits)
-  const virtualBytes = boundedSize(Number(head.readBigUInt64BE(24)))
+  const virtualBytes = boundedSize(Number(u64(head, 24)))
   if (virtualBytes === 0) refuse('its disk is empty')
   requireTables(head, { cluster: 2 ** clusterBits, entry: extended ? 16 : 8, virtualBytes, fileBytes })
   return { format: 'qcow2', virtualBytes }
 }
 
 /** True when its mapping tables have long entries. */
-function featuresOf(head: Buffer, clusterBits: number): boolean {
+function featuresOf(head: Uint8Array, clusterBits: number): boolean {
   if (head.length < V3_HEADER_BYTES) refuse('its qcow2 header is cut off')
-  const features = head.readBigUInt64BE(72)
+  const features = u64(head, 72)
   if (features & EXTERNAL_DATA_FILE) refuse('it is a qcow2 that needs an external data file')
   if (features & CORRUPT) refuse('it is a qcow2 marked corrupt')
   const unknown = features & ~KNOWN_FEATURES
   if (unknown !== 0n) refuse(`it is a qcow2 with features nobody here knows (0x${unknown.toString(16)})`)
-  const length = head.readUInt32BE(100)
+  const length = u32(head, 100)
   if (length < V3_HEADER_BYTES || length > 2 ** clusterBits || length % 8 !== 0)
     refuse(`its qcow2 header is damaged: a header of ${length} bytes`)
-  if (head.readUInt32BE(96) > MAX_REFCOUNT_ORDER) refuse('its qcow2 header is damaged: the width of its counts')
+  if (u32(head, 96) > MAX_REFCOUNT_ORDER) refuse('its qcow2 header is damaged: the width of its counts')
   const compression = length > V3_HEADER_BYTES ? (head[V3_HEADER_BYTES] ?? 0) : 0
   if (compression > 1 || (compression === 1) !== ((features & COMPRESSION_TYPE) !== 0n))
     refuse(`it is a qcow2 with compression nobody here knows (${compression})`)
@@ -111,20 +115,20 @@ interface Geometry {
 }
 
 /** The two tables QEMU loads whole must be of a sane size and inside the file. */
-function requireTables(head: Buffer, { cluster, entry, virtualBytes, fileBytes }: Geometry): void {
+function requireTables(head: Uint8Array, { cluster, entry, virtualBytes, fileBytes }: Geometry): void {
   const damaged = (what: string) => refuse(`its qcow2 header is damaged: ${what}`)
-  const l1Bytes = head.readUInt32BE(36) * 8
-  const l1Offset = head.readBigUInt64BE(40)
+  const l1Bytes = u32(head, 36) * 8
+  const l1Offset = u64(head, 40)
   const l1Needed = Math.ceil(virtualBytes / (cluster * (cluster / entry))) * 8
   if (l1Bytes > MAX_L1_BYTES || l1Bytes < l1Needed) damaged(`a mapping table of ${l1Bytes} bytes`)
   if (l1Offset % BigInt(cluster) !== 0n || l1Offset + BigInt(l1Bytes) > BigInt(fileBytes))
     damaged('its mapping table is outside the file')
-  const refcountBytes = head.readUInt32BE(56) * cluster
+  const refcountBytes = u32(head, 56) * cluster
   if (refcountBytes === 0 || refcountBytes > MAX_REFCOUNT_TABLE_BYTES) damaged('the size of its table of counts')
-  const refcountOffset = head.readBigUInt64BE(48)
+  const refcountOffset = u64(head, 48)
   if (refcountOffset % BigInt(cluster) !== 0n || refcountOffset + BigInt(refcountBytes) > BigInt(fileBytes))
     damaged('its table of counts is outside the file')
-  if (head.readUInt32BE(60) > MAX_SNAPSHOTS) damaged('more snapshots than any disk has')
+  if (u32(head, 60) > MAX_SNAPSHOTS) damaged('more snapshots than any disk has')
 }
 
 function boundedSize(bytes: number): number {

@@ -8,7 +8,7 @@ interface Mark {
 const mark = (name: string, at: number, bytes: string | readonly number[]): Mark => ({
   name,
   at,
-  bytes: typeof bytes === 'string' ? [...Buffer.from(bytes, 'latin1')] : bytes,
+  bytes: typeof bytes === 'string' ? [...bytes].map((char) => char.charCodeAt(0)) : bytes,
 })
 
 /** Files that would boot to nothing as raw, or that name further files of the host. */
@@ -41,20 +41,21 @@ const COMPRESSED: readonly (Mark & { unpack: string })[] = [
   { ...mark('an lz4 archive', 0, [0x04, 0x22, 0x4d, 0x18]), unpack: 'lz4 -d FILE' },
 ]
 
-const has = (bytes: Buffer, { at, bytes: wanted }: Mark): boolean => wanted.every((byte, i) => bytes[at + i] === byte)
+const has = (bytes: Uint8Array, { at, bytes: wanted }: Mark): boolean =>
+  wanted.every((byte, i) => bytes[at + i] === byte)
 
 /** How to unpack the file whose head this is; undefined = it is not compressed. */
-export const compressionOf = (head: Buffer): { name: string; unpack: string } | undefined =>
+export const compressionOf = (head: Uint8Array): { name: string; unpack: string } | undefined =>
   COMPRESSED.find((format) => has(head, format))
 
 /** What a file is that is neither a raw disk, a qcow2 nor compressed, with its article; undefined = nothing known. */
-export function otherFormatOf({ head, tail }: { head: Buffer; tail: Buffer }): string | undefined {
+export function otherFormatOf({ head, tail }: { head: Uint8Array; tail: Uint8Array }): string | undefined {
   if (isWebPage(head)) return 'a web page'
   return (HEADS.find((format) => has(head, format)) ?? TAILS.find((format) => has(tail, format)))?.name
 }
 
 /** True for the beginning of HTML, which a captive portal or an error page sends in place of an image. */
 export function isWebPage(head: Uint8Array): boolean {
-  const text = Buffer.from(head.subarray(0, KiB)).toString('latin1')
+  const text = new TextDecoder('latin1').decode(head.subarray(0, KiB))
   return /^(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(!doctype\s+html|html|head|body)\b/i.test(text)
 }
