@@ -13,6 +13,7 @@ const RUNS: Record<string, () => Promise<Soak>> = {
   fuzz: async () => (await import('./fuzz.ts')).soakFuzz,
   fleet: async () => (await import('./fleet.ts')).soakFleet,
   owners: async () => (await import('./owners.ts')).soakOwners,
+  rivals: async () => (await import('./rivals.ts')).soakRivals,
 }
 
 const { positionals } = parseArgs({ allowPositionals: true })

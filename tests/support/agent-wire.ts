@@ -72,6 +72,9 @@ export class FakeEngine implements SyncEngine {
   get listeners(): number {
     return this.#listeners.size
   }
+  lastSeenDigest(): string {
+    return Buffer.from(this.accepted.at(-1)?.contentSha256 ?? []).toString('hex')
+  }
   lastSeenEpoch(): bigint {
     return this.epoch
   }

@@ -123,6 +123,7 @@ export class LiveAgent implements AsyncDisposable {
         }
       },
       lastSeenEpoch: () => engine.lastSeenEpoch(),
+      lastSeenDigest: () => engine.lastSeenDigest(),
       capacity: () => undefined,
       held: () => engine.held(),
     }

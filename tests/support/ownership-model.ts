@@ -122,7 +122,7 @@ class ControlPlane {
 const markOf = (name: string, epoch: bigint) => (name === 'desk' ? 1_000_000 : 2_000_000) + Number(epoch) * 2
 
 /** Numbers in [0, 1) that a seed repeats. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let a = seed >>> 0
   return () => {
     a = (a + 0x6d2b79f5) >>> 0
@@ -254,6 +254,7 @@ export class OwnershipModel {
       report: () => engine.report(),
       onChange: (fn) => engine.onChange(fn),
       lastSeenEpoch: () => engine.lastSeenEpoch(),
+      lastSeenDigest: () => engine.lastSeenDigest(),
       capacity: () => undefined,
     }
     const self = { version: '1', digest: '', provisioner: 'fake', hostNetworks: [], bootId: 'b', stateDir: '/s' }

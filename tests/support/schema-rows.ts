@@ -52,6 +52,7 @@ const VALUES: Record<string, (n: number) => string | number | null> = {
   'exposures.host_port': (n) => n,
   'exposures.protocol': () => 'udp',
   'exposures.scope': () => 'loopback',
+  'sent_snapshots.host_id': (n) => id('a', n),
   'tasks.state': (n) => (n === 1 ? 'running' : 'done'),
   'tasks.steps': () => '[]',
   'tasks.question': () => null,

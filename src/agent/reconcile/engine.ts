@@ -102,6 +102,7 @@ export class Engine {
     const ids = new Set([...this.#recorded, ...this.#workers.keys()])
     return buildReport({
       epoch: epochs.epoch,
+      epochDigest: epochs.epochDigest,
       fenced: this.#fenced,
       results: new Map([...ids].filter((id) => this.#shown(id)).map((id) => [id, this.#workers.get(id)?.result])),
       destroyed: [...this.#wanted.ids()].filter((id) => this.#wanted.of(id).kind === 'tombstone' && this.#isGone(id)),
@@ -166,6 +167,11 @@ export class Engine {
   onChange(fn: () => void): () => void {
     this.#listeners.add(fn)
     return () => this.#listeners.delete(fn)
+  }
+
+  /** Hex, of the content of that epoch; '' = none yet. */
+  lastSeenDigest(): string {
+    return this.#options.epochs.epochDigest
   }
 
   /** 0 = none yet. */

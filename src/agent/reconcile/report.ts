@@ -42,6 +42,8 @@ export interface Measured {
 
 export interface ReportInput {
   epoch: bigint
+  /** Hex; '' = none. */
+  epochDigest: string
   fenced: boolean
   results: ReadonlyMap<string, VmResult | undefined>
   destroyed: string[]
@@ -82,6 +84,7 @@ export function buildReport(input: ReportInput): Report {
   const clock = input.measured?.clock?.()
   return create(ReportSchema, {
     lastSeenEpoch: input.epoch,
+    lastSeenSha256: Buffer.from(input.epochDigest, 'hex'),
     fenced: input.fenced,
     vms,
     quarantined,

@@ -34,6 +34,9 @@ const sessionFault = (reason?: EndReason): Fault =>
     ? new Fault('agent/superseded', 'transient', { message: reason.detail })
     : new Fault('host/no-answer', 'transient', { message: reason?.detail ?? 'the session is over' })
 
+/** How long work under way of the session before may keep a newer one of the fleet waiting, ms. */
+const SETTLE_MS = 1_000
+
 /** At most one session per agent: the newest of the same fleet wins. */
 export class AgentSessions {
   readonly #identity: SessionIdentity
@@ -94,6 +97,8 @@ export class AgentSessions {
     if (verdict.attach === 'same-fleet') {
       if (identity.controllerName !== controllerName) await identity.adopt(fleetId, controllerName)
       this.#current?.end({ code: 'superseded', detail: 'a newer session of the same fleet attached' })
+      // Hello says what was told last: what the older one has on its way counts, unless it hangs.
+      await within(SETTLE_MS, Promise.allSettled(this.#working)).catch(() => {})
       return this.#begin()
     }
     const handed = Promise.withResolvers<void>()

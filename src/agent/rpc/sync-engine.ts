@@ -1,3 +1,4 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { AgentFeature } from '../../ipc/agent-features.ts'
 import type { Capacity, HostFacts } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
 import type { AgentUpgrade, Report, Snapshot } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
@@ -17,6 +18,8 @@ export interface SyncEngine {
   onChange(fn: () => void): () => void
   /** Highest epoch accepted; 0 = none yet. */
   lastSeenEpoch(): bigint
+  /** Hex, of the content of that epoch; '' = none yet. */
+  lastSeenDigest(): string
   capacity(): Capacity | undefined
 }
 
@@ -71,6 +74,17 @@ export interface AgentSelf {
   features?: readonly AgentFeature[]
   /** What kind of program runs; absent = not said. */
   program?: 'executable' | 'bundle' | 'source'
+}
+
+/** The way in of the control plane a host joined. `standing` may be called with every report and never rejects. */
+export interface JoinedWay {
+  /** '' = none for this fleet. */
+  token(fleetId: string): Promise<string>
+  standing(fleetId: string): void
+  /** Undefined = it does not end by date. */
+  endsAt(): Timestamp | undefined
+  /** False = there was none. */
+  drop(): Promise<boolean>
 }
 
 /** What becomes of offers to take another agent in this one's place. */

@@ -12,7 +12,7 @@ import type { EndReason } from './attach-judge.ts'
 import { FACTS_MS, nextWithin, within } from './deadlines.ts'
 import { fitReport } from './report-fit.ts'
 import { AgentSession, type AgentSessions } from './sessions.ts'
-import type { AgentFacts, AgentSelf, SessionIdentity, SyncEngine, UpgradeTaker } from './sync-engine.ts'
+import type { AgentFacts, AgentSelf, JoinedWay, SessionIdentity, SyncEngine, UpgradeTaker } from './sync-engine.ts'
 
 /** Changes closer together than this share one report. */
 const COALESCE_MS = 50
@@ -27,6 +27,8 @@ export interface SyncSessionParts {
   guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
   /** Absent = this agent takes no offers. */
   upgrades?: UpgradeTaker
+  /** Absent = no host of this agent joins. */
+  joined?: JoinedWay
   log: Log
 }
 
@@ -77,7 +79,8 @@ async function firstAttach(incoming: AsyncIterator<SyncRequest>, signal: AbortSi
   }
 }
 
-async function hello({ identity, engine, facts, self }: SyncSessionParts, attach: Attach, session: AgentSession) {
+async function hello(parts: SyncSessionParts, attach: Attach, session: AgentSession) {
+  const { identity, engine, facts, self, joined } = parts
   const capacity = engine.capacity()
   const found = await within(FACTS_MS, facts.host()).catch(() => undefined)
   return {
@@ -91,11 +94,13 @@ async function hello({ identity, engine, facts, self }: SyncSessionParts, attach
     provisioner: self.provisioner,
     hostNetworks: self.hostNetworks,
     lastSeenEpoch: engine.lastSeenEpoch(),
+    lastSeenSha256: Buffer.from(engine.lastSeenDigest(), 'hex'),
     bootId: self.bootId,
     stateDir: self.stateDir,
     ...(found ? { facts: found } : {}),
     ...(capacity ? { capacity } : {}),
     features: [...(self.features ?? [])],
+    joinToken: (await joined?.token(attach.fleetId)) ?? '',
     ...(self.capabilities ? { capabilities: self.capabilities } : {}),
   }
 }
@@ -105,6 +110,8 @@ class SyncSession {
   readonly #session: AgentSession
   readonly #bell = new Bell()
   #fenced = false
+  /** It has said what it wants, and was believed. */
+  #accepted = false
   /** What Hello could not tell yet, until it is told. */
   #untold: HostFacts | undefined
 
@@ -163,7 +170,10 @@ class SyncSession {
       const accepting = sessions.whileCurrent(this.#session, () => engine.accept(snapshot))
       const outcome = await within(TIMES.snapshotWriteMs, accepting)
       if (outcome) this.#fenced = outcome === 'fenced'
-      if (outcome === 'accepted') this.#parts.upgrades?.offered(snapshot.state.agentUpgrade)
+      if (outcome === 'accepted') {
+        this.#accepted = true
+        this.#parts.upgrades?.offered(snapshot.state.agentUpgrade)
+      }
     } catch (error) {
       this.#parts.log.error('session.snapshot-failed', { error: String(error) })
       this.#session.end({ code: 'transient', detail: `the snapshot could not be kept: ${asFault(error).message}` })
@@ -175,8 +185,15 @@ class SyncSession {
     const report = this.#parts.engine.report()
     const facts = this.#untold
     this.#untold = undefined
-    const upgrade = this.#parts.upgrades?.outcome()
-    const more = { ...(facts ? { facts } : {}), ...(upgrade ? { upgrade } : {}) }
+    const { upgrades, joined, identity } = this.#parts
+    if (this.#accepted) joined?.standing(identity.fleetId)
+    const upgrade = upgrades?.outcome()
+    const credentialEndsAt = joined?.endsAt()
+    const more = {
+      ...(facts ? { facts } : {}),
+      ...(upgrade ? { upgrade } : {}),
+      ...(credentialEndsAt ? { credentialEndsAt } : {}),
+    }
     return fitReport({ ...report, fenced: this.#fenced, ...more })
   }
 

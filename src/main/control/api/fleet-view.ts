@@ -16,6 +16,7 @@ import type { VmRow } from '../store/vm-row.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer, newerData } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
+import { seenBy } from '../sync/seen.ts'
 import type { Keep } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import { type UnownedVm, unownedOf } from '../vms/unowned-vms.ts'
@@ -169,8 +170,10 @@ export class FleetView {
   #host(row: HostRow, allocation: Allocation | undefined): Host {
     const { registry, clock, vms } = this.#from
     const live = registry.live(row.id)
-    const seen = live.session?.hello.lastSeenEpoch ?? 0n
-    const newer = hasNewer(row, seen) ? newerData(row, seen, vms.listByHost(row.id), live.report) : undefined
+    const seen = seenBy(live)
+    const newer = hasNewer(this.#from.hosts, row, seen)
+      ? newerData(row, seen, vms.listByHost(row.id), live.report)
+      : undefined
     return hostView(row, live, allocation ?? NOTHING_ALLOCATED, clock.monotonic(), {
       newer,
       wrong: this.#clocks.of(row.id),

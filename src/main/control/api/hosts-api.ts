@@ -37,6 +37,8 @@ export interface SshInput {
   installPackages: boolean
   /** Where secrets stay. */
   keep: Keep
+  /** It joined by a blob of this store. */
+  joined: boolean
 }
 
 export interface AddHostInput {
@@ -114,7 +116,9 @@ function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, tenant: strin
   const input: AddHostInput = { tenant, name, way: wayOf(request) }
   const known = hosts.findByName(tenant, name)
   if (known && request.ifAbsent) return { host: view.host(known) }
-  if (known) throw new Fault('host/name-taken', 'conflict', { host: name })
+  // One that joined may be let in again under its name: its token says so.
+  const joins = input.way.kind === 'ssh' && input.way.joined
+  if (known && !joins) throw new Fault('host/name-taken', 'conflict', { host: name })
   const id = tasks.start(tenant, 'add_host', name, (task) => onboarding.addHost(input, task))
   return { task: taskView(tasks.get(tenant, id)) }
 }
@@ -135,7 +139,7 @@ function takeOver({ registry, audit, links }: HostsApiDeps, host: HostRow): void
 function overrule({ registry, hosts }: HostsApiDeps, host: HostRow): void {
   if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
   const seen = seenBy(registry.live(host.id))
-  if (hasNewer(host, seen)) hosts.overrule(host.id, seen.epoch)
+  if (hasNewer(hosts, host, seen)) hosts.overrule(host.id, seen.epoch)
 }
 
 function wayOf({ way }: AddHostRequest): AddHostInput['way'] {

@@ -12,6 +12,7 @@ import { MIGRATIONS } from '../store/migrations.ts'
 import type { Stores } from '../store/stores.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
+import { seenBy } from '../sync/seen.ts'
 import { principalOf } from './principal.ts'
 
 const MAX_COPIES = 50
@@ -36,9 +37,7 @@ export function storeState(
   { stores: { db, hosts }, registry }: Pick<StoreApiDeps, 'stores' | 'registry'>,
   tenant: string,
 ) {
-  const ahead = hosts
-    .list(tenant)
-    .filter((host) => hasNewer(host, registry.live(host.id).session?.hello.lastSeenEpoch ?? 0n))
+  const ahead = hosts.list(tenant).filter((host) => hasNewer(hosts, host, seenBy(registry.live(host.id))))
   const { damage, full } = db
   const problem = damage ? 'damaged' : full !== '' ? 'disk_full' : ahead.length > 0 ? 'older_than_hosts' : ''
   const readOnlyReason = damage?.reason ?? (full === '' ? '' : `the last change could not be written: ${full}`)

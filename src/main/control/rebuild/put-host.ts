@@ -57,6 +57,7 @@ function putImage({ images }: Stores, host: HostRow, vm: RebuiltVm['vm'], report
 
 /** Where nobody can say what the host was told, it counts as told more than this store knows. */
 function putEpoch({ db }: Stores, { id }: HostRow, epoch: bigint | undefined): void {
+  db.run('DELETE FROM sent_snapshots WHERE host_id = $id', { id })
   if (epoch === undefined)
     db.run("UPDATE hosts SET sent_epoch = 1, sent_digest = '', epoch = max(epoch, 1) WHERE id = $id", { id })
   else

@@ -134,8 +134,6 @@ export interface HostRow extends Omit<NewHost, 'credential'> {
   epoch: bigint
   /** The last epoch given to a snapshot; 0 = nothing was ever sent. */
   sentEpoch: bigint
-  /** Hex SHA-256 of what was sent under it; '' = not known. */
-  sentDigest: string
   createdAt: Date
 }
 
@@ -173,7 +171,6 @@ export interface RawHost {
   last_seen_at: string | null
   epoch: number
   sent_epoch: number
-  sent_digest: string
   created_at: string
   labels: string
   credential: HostCredential
@@ -208,7 +205,6 @@ export const hostOf = (raw: RawHost): HostRow => ({
   lastSeenAt: raw.last_seen_at === null ? null : new Date(raw.last_seen_at),
   epoch: BigInt(raw.epoch),
   sentEpoch: BigInt(raw.sent_epoch),
-  sentDigest: raw.sent_digest,
   createdAt: new Date(raw.created_at),
   labels: JSON.parse(raw.labels) as Record<string, string>,
   credential: raw.credential,

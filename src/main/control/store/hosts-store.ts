@@ -179,6 +179,18 @@ export class HostsStore {
     })
   }
 
+  /** Whether what an agent was told last may have come from here, as far back as is kept. `sha256` '' = it does not say. */
+  maySent(id: string, { epoch, sha256 }: { epoch: bigint; sha256: string }): boolean {
+    if (epoch === 0n || sha256 === '') return true
+    const at = { id, epoch }
+    const sent = this.#db.find<{ digest: string }>(
+      'SELECT digest FROM sent_snapshots WHERE host_id = $id AND epoch = $epoch',
+      at,
+    )
+    if (sent) return sent.digest === '' || sent.digest === sha256
+    return !this.#db.find('SELECT 1 FROM sent_snapshots WHERE host_id = $id AND epoch < $epoch LIMIT 1', at)
+  }
+
   /** The epoch to send this content under: raised when the same epoch was already sent with other content. */
   stampSnapshot(id: string, digest: string): bigint {
     return this.#db.transaction(() => {

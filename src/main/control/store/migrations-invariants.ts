@@ -1,3 +1,4 @@
+const KEPT_SENT = 64
 const oneOf = (column: string, words: readonly string[]) =>
   `NEW.${column} IN (${words.map((w) => `'${w}'`).join(', ')})`
 const flags = (...columns: string[]) => columns.map((column) => `NEW.${column} IN (0, 1)`).join(' AND ')
@@ -146,9 +147,25 @@ const LASTING = [
   ),
 ]
 
+/** Of the newest epochs sent to a host, what was sent: two copies of a store may send different things under one epoch. */
+const SENT = `
+CREATE TABLE sent_snapshots (
+  host_id TEXT NOT NULL REFERENCES hosts(id) ON DELETE CASCADE,
+  epoch INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (host_id, epoch)
+) STRICT;
+CREATE TRIGGER hosts_sent_what AFTER UPDATE OF sent_epoch, sent_digest ON hosts
+WHEN (OLD.sent_epoch, OLD.sent_digest) IS NOT (NEW.sent_epoch, NEW.sent_digest)
+BEGIN
+  INSERT OR REPLACE INTO sent_snapshots (host_id, epoch, digest) VALUES (NEW.id, NEW.sent_epoch, NEW.sent_digest);
+  DELETE FROM sent_snapshots WHERE host_id = NEW.id AND epoch <= NEW.sent_epoch - ${KEPT_SENT};
+END;
+INSERT INTO sent_snapshots (host_id, epoch, digest) SELECT id, sent_epoch, sent_digest FROM hosts WHERE sent_epoch > 0;`
+
 const TOLD = `
 CREATE TRIGGER vms_image_format AFTER UPDATE OF image_format ON vms WHEN OLD.image_format IS NOT NEW.image_format
 BEGIN UPDATE hosts SET epoch = epoch + 1 WHERE id = NEW.host_id; END;`
 
 /** What callers used to promise. */
-export const INVARIANTS = [...LASTING, ...SOUND, TOLD].join('\n')
+export const INVARIANTS = [...LASTING, ...SOUND, TOLD, SENT].join('\n')

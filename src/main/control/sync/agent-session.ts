@@ -29,6 +29,7 @@ import { toldByHello } from './host-told.ts'
 import type { Hub, Pokes } from './hub.ts'
 import { hasNewer } from './newer-data.ts'
 import type { Registry } from './registry.ts'
+import { seenBy } from './seen.ts'
 import { buildDesiredState, buildSnapshot, digestOf, type SnapshotTrust } from './snapshot-builder.ts'
 
 /** An attached agent that says nothing for this long is not answering. */
@@ -224,15 +225,16 @@ class AgentSession {
    */
   #snapshot(): SyncRequest | undefined {
     const value = this.#stored('session.snapshot-not-sent', () => {
-      const { hosts, vms, exposures, trust, log } = this.#deps
-      const seen = this.#active?.hello.lastSeenEpoch ?? 0n
+      const { registry, hosts, vms, exposures, trust, log } = this.#deps
+      const seen = seenBy(registry.live(this.#host.id))
       if (this.#deps.store?.damage) return 'none'
-      const { sentEpoch, tenant } = hosts.get(this.#host.id)
-      if (hasNewer({ sentEpoch }, seen)) {
-        log.warn('session.host-has-newer', { host: this.name, epoch: sentEpoch, agentEpoch: seen })
+      const host = hosts.get(this.#host.id)
+      if (hasNewer(hosts, host, seen)) {
+        log.warn('session.host-has-newer', { host: this.name, epoch: host.sentEpoch, agentEpoch: seen.epoch })
         return 'none'
       }
-      hosts.startAbove(this.#host.id, seen)
+      const { tenant } = host
+      hosts.startAbove(this.#host.id, seen.epoch)
       const rows = vms.listByHost(this.#host.id)
       const state = buildDesiredState(rows, exposures.listByHost(this.#host.id), tenant, trust)
       const offered = this.#deps.upgrades?.wire(this.#host.id, this.#active?.hello)

@@ -3,18 +3,25 @@ import type { Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type NewerData, NewerDataSchema } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { HostRow } from '../store/host-row.ts'
 import type { VmRow } from '../store/vm-row.ts'
+import type { Seen } from './seen.ts'
 
 /**
  * Whether a host has accepted desired state of this fleet that this store never sent: the store was put back from a
  * backup or is a copy. Edits made here since do not count, only what was sent; a row that sent nothing is new.
  */
-export const hasNewer = (row: Pick<HostRow, 'sentEpoch'>, lastSeenEpoch: bigint): boolean =>
-  row.sentEpoch !== 0n && lastSeenEpoch > row.sentEpoch
+export function hasNewer(
+  hosts: { maySent(id: string, seen: Seen): boolean },
+  { id, sentEpoch }: Pick<HostRow, 'id' | 'sentEpoch'>,
+  seen: Seen,
+): boolean {
+  if (sentEpoch === 0n) return false
+  return seen.epoch > sentEpoch || !hosts.maySent(id, seen)
+}
 
 /** What using this store's data would do to the VMs of such a host. */
 export function newerData(
   row: Pick<HostRow, 'sentEpoch'>,
-  lastSeenEpoch: bigint,
+  { epoch: lastSeenEpoch }: Pick<Seen, 'epoch'>,
   vms: readonly VmRow[],
   report: Report | undefined,
 ): NewerData {

@@ -4,6 +4,7 @@ import type { ExposureStatus, Hello, Report } from '../../../ipc/gen/eitri/agent
 import type { QuarantinedVm, VmRow } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type ClockSample, withSample } from '../clock/app-offset.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
+import { type Seen, seenIn } from './seen.ts'
 
 /** Words of Host.link. */
 export type LinkState =
@@ -32,6 +33,8 @@ export interface HostLive {
   /** The last Hello and Report, kept when the session ends: last known, not current. */
   hello?: Hello
   report?: Report
+  /** What the agent was told last, as the session that lives says. Absent = as its Hello says. */
+  seen?: Seen
   /** The report's rows by id. */
   vms?: ReadonlyMap<string, VmRow>
   quarantined?: ReadonlyMap<string, QuarantinedVm>
@@ -80,6 +83,7 @@ export class Registry {
     this.#update(session.hostId, (live) => {
       live.session = session
       live.hello = session.hello
+      delete live.seen
       delete live.clockSamples
     })
     this.#tellSession(session.hostId, session)
@@ -99,6 +103,7 @@ export class Registry {
     if (this.active(session.hostId) !== session) return false
     this.#update(session.hostId, (live) => {
       live.report = report
+      live.seen = seenIn(report)
       live.vms = new Map(report.vms.map((vm) => [vm.vmId, vm]))
       live.quarantined = new Map(report.quarantined.map((vm) => [vm.vmId, vm]))
       live.exposures = new Map(report.exposures.map((exposure) => [exposure.id, exposure]))

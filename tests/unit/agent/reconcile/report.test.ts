@@ -8,6 +8,7 @@ import { aVm, ID, OTHER, Rig } from './rig.ts'
 
 const anInput = (change: Partial<ReportInput> = {}): ReportInput => ({
   epoch: 1n,
+  epochDigest: '',
   fenced: false,
   results: new Map(),
   destroyed: [],

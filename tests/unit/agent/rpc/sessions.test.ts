@@ -70,7 +70,9 @@ describe('a change of owner', () => {
     await vi.advanceTimersByTimeAsync(TIMES.attachMs)
     await refused
     expect(identity.fleetId).toBe(FLEET)
-    expect((await begin(FLEET)).id).toBe(sessions.current?.id)
+    const again = begin(FLEET)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await again).id).toBe(sessions.current?.id)
   })
 })
 
@@ -87,7 +89,20 @@ describe('a session', () => {
     expect(sessions.current).toBeUndefined()
   })
 
-  it('of the same fleet displaces another without waiting for its work', async () => {
+  it('of the same fleet begins after what the one before it had on its way: Hello tells of that', async () => {
+    const { sessions, begin, mine } = await rig()
+    const order: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const accepting = sessions.whileCurrent(mine, () => promise.then(() => order.push('accepted')))
+    const newer = begin(FLEET).then(() => order.push('begun'))
+    await vi.waitFor(() => expect(mine.ending?.code).toBe('superseded'))
+    expect(await sessions.whileCurrent(mine, async () => 'done')).toBeUndefined()
+    resolve()
+    await Promise.all([accepting, newer])
+    expect(order).toEqual(['accepted', 'begun'])
+  })
+
+  it('of the same fleet displaces another whose work hangs within a second', async () => {
     const { engine, sessions, begin, mine } = await rig()
     void sessions.whileCurrent(mine, () => new Promise(() => {}))
     expect((await begin(FLEET)).id).toBe(sessions.current?.id)

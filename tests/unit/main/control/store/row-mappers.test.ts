@@ -39,7 +39,7 @@ const MAPPERS: Record<string, Mapper> = {
   revoked_certificates: { read: ({ certificates }) => certificates.listRevoked(DEFAULT_TENANT) },
 }
 /** Never read as rows: one value at a time. */
-const NO_ROWS = ['settings']
+const NO_ROWS = ['settings', 'sent_snapshots']
 /** Their stores are not there yet. */
 const COMING = ['templates']
 

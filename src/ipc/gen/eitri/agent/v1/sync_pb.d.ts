@@ -265,6 +265,14 @@ export declare type Hello = Message<"eitri.agent.v1.Hello"> & {
    * @generated from field: string join_token = 17;
    */
   joinToken: string;
+
+  /**
+   * SHA-256 of what it was told in last_seen_epoch, as the snapshot gave it: two copies of a fleet may have told it different
+   * things under one epoch. Empty = nothing was accepted yet, or an older agent that does not say.
+   *
+   * @generated from field: bytes last_seen_sha256 = 18;
+   */
+  lastSeenSha256: Uint8Array;
 };
 
 /**
@@ -639,6 +647,13 @@ export declare type Report = Message<"eitri.agent.v1.Report"> & {
    * @generated from field: google.protobuf.Timestamp credential_ends_at = 21;
    */
   credentialEndsAt?: Timestamp | undefined;
+
+  /**
+   * SHA-256 of what it was told in last_seen_epoch. Empty = nothing was accepted yet, or an older agent that does not say.
+   *
+   * @generated from field: bytes last_seen_sha256 = 22;
+   */
+  lastSeenSha256: Uint8Array;
 };
 
 /**
