@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { connectName, isFingerprint, isId, isName, isSha256 } from '../../../src/ipc/names.ts'
+import {
+  connectName,
+  isFingerprint,
+  isId,
+  isLogin,
+  isName,
+  isSha256,
+  sshHostName,
+  vmOfSshHost,
+} from '../../../src/ipc/names.ts'
 
 describe('names', () => {
   it.each(['a', 'web-12', '0', `a${'b'.repeat(62)}`])('DM-01: takes the RFC 1123 label %s', (text) => {
@@ -40,5 +49,41 @@ describe('names', () => {
 
   it('joins tenant and name into the name a guest is reached by', () => {
     expect(connectName('default', 'web')).toBe('default.web')
+  })
+
+  it('what people type after ssh names one VM of one tenant, and leads back to it', () => {
+    expect([sshHostName('default', 'web'), sshHostName('lab', 'web')]).toEqual(['web.eitri', 'web.lab.eitri'])
+    const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/)
+    fc.assert(
+      fc.property(label, label, (tenant, vm) => {
+        expect(vmOfSshHost(sshHostName(tenant, vm))).toEqual({ tenant, vm })
+      }),
+    )
+    for (const other of [
+      'web',
+      'eitri',
+      '.eitri',
+      'a.b.c.eitri',
+      'Web.eitri',
+      '-.eitri',
+      'web..eitri',
+      'web.eitri.example',
+    ])
+      expect(vmOfSshHost(other)).toBeUndefined()
+  })
+
+  it.each([
+    ['root', true],
+    ['dana@corp.example', true],
+    ['CORP\\dana', true],
+    ['', false],
+    ['-oProxyCommand=x', false],
+    ['a b', false],
+    ["a'b", false],
+    ['../x', false],
+    ['a/b', false],
+    ['x'.repeat(65), false],
+  ])('%j is a login: %s', (text, is) => {
+    expect(isLogin(text)).toBe(is)
   })
 })
