@@ -11,6 +11,7 @@ import { FEATURES } from './features.ts'
 import type { GuestNetworkWay } from './flags.ts'
 import { GuestWatch } from './guest/guest-watch.ts'
 import { ImageCache } from './images/image-cache.ts'
+import { JoinStanding } from './install/join-standing.ts'
 import type { RunningProgram } from './install/self.ts'
 import { GuestNetwork } from './network/guest-network.ts'
 import type { HostNetwork } from './network/host-bridges.ts'
@@ -170,7 +171,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       trustOf: (vmId) => engine.trustOf(vmId),
     })
     undo.push(() => watch.stop())
-    const revokedFile = new RevokedFile(layout.revoked, log, reserve.files)
+    const revokedFile = new RevokedFile(layout.revoked, log)
     const { ports, guests } = guestPorts({ engine: () => engine, backend, network: networks, layout, clock, log })
     const { started = UNKNOWN_PROGRAM } = options
     const upgrader = await Upgrader.open({
@@ -275,6 +276,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
         outcome: () => upgrader.outcome(),
         staging: new Staging(layout.staged),
       },
+      joined: new JoinStanding({ path: layout.joined, files: reserve.files, clock, log }),
       log,
     })
     undo.push(() => server.close())

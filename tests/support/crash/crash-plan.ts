@@ -20,7 +20,6 @@ const PLAN: readonly [Where, readonly Failpoint[]][] = [
     [
       ...([
         'desired.save',
-        'revoked.save',
         'vm-dir.make',
         'record.save',
         'host-key.write',
@@ -47,6 +46,7 @@ const PLAN: readonly [Where, readonly Failpoint[]][] = [
   [steps.growStopped, ['disk.grow']],
   [steps.cloneStopped, ['disk.share', 'disk.copy', 'disk.clone-grow', 'disk.clone-publish']],
   [steps.noRoomForClone, ['disk.clone-discard']],
+  [steps.lostList, ['revoked.save']],
   [steps.damagedDesired, ['desired.aside']],
   [steps.purge, ['vmm.kill', 'trash.dir', 'vm.remove']],
   [steps.createKernel, ['kernel.dir', 'kernel.extract', 'kernel.cmdline', 'kernel.clear', 'kernel.publish']],
@@ -80,6 +80,7 @@ const NOT_HERE: readonly [RegExp, string][] = [
   [/^(start\.dir|agent\.(spawn|terminate|kill)|agent-log\.keep)$/, 'of the command that starts an agent'],
   [/^socket(-dir)?\.owner$/, 'only for a root agent on a host with the group eitri'],
   [/^guest\./, 'only with a guest agent in the guest'],
+  [/^join\./, 'of the command that lets a control plane in, and of its key, which changes no VM'],
   [/^upgrade\./, 'of taking another agent in its place, cut off at each step in agent-upgrade-crash.test.ts'],
   [/^host-clock\./, 'only looks, and only at a daemon this host may not have'],
   [/^reserve\.(open|cut)$/, 'only on a full disk'],

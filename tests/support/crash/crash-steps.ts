@@ -446,6 +446,14 @@ export const damagedDesired: Step = {
   play: async (round) => void (await round.want([round.victim.spec], rowIs(round.victim.id, 'running'))),
 }
 
+export const lostList: Step = {
+  name: 'the list of revoked certificates is gone',
+  needs: 'running',
+  gives: 'running',
+  prepare: (world) => rmSync(join(world.stateDir, 'revoked-certificates.krl'), { force: true }),
+  play: async (round) => void (await round.want([round.victim.spec], rowIs(round.victim.id, 'running'))),
+}
+
 export const collect: Step = {
   name: 'images nothing refers to are collected',
   needs: 'absent',
@@ -469,7 +477,7 @@ export const collect: Step = {
 /** In an order in which one mostly finds what the one before left. */
 export const STEPS: readonly Step[] = [
   ...[createFromUrl, startAgain, fullLog, longConsole, restart, quarantine, undelete, stopGently, boot, stopByForce],
-  ...[growStopped, cloneStopped, noRoomForClone, boot, growRunning, damagedDesired, purge],
+  ...[growStopped, cloneStopped, noRoomForClone, boot, growRunning, lostList, damagedDesired, purge],
   ...[createPushed, createKernel, collect, pushWrong, pushShorter, noRoomForImage, noRoomForDisk, noRoomForKernel],
 ]
 
