@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { answerTask, cancelTask } from './actions.ts'
-import type { SheetProps } from './task-question.tsx'
+import type { SheetProps } from './sheet-props.ts'
 import { cancelWord } from './view-model.ts'
 
 type Props = SheetProps & Pick<PromptQuestion, 'of' | 'instruction' | 'prompt' | 'echo' | 'problem'>

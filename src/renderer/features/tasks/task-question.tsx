@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import type { Task, TaskQuestion } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { Button } from '../../ui/button.tsx'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -8,6 +8,7 @@ import { controlPlaneOf } from '../hosts/view-model.ts'
 import { answerTask, cancelTask } from './actions.ts'
 import { HostKeySheet } from './host-key-sheet.tsx'
 import { PromptSheet } from './prompt-sheet.tsx'
+import type { SheetProps } from './sheet-props.ts'
 import { cancelWord } from './view-model.ts'
 
 /** What a task asks, over the screen that shows it. Closing it leaves the question open. */
@@ -52,12 +53,6 @@ export function TaskQuestionSheet({ task, onClose }: { task: Task; onClose: () =
     default:
       return null
   }
-}
-
-export interface SheetProps {
-  task: Task
-  question: TaskQuestion
-  onClose: () => void
 }
 
 const ASK: Record<string, { title: (of: string) => string; label: string }> = {
