@@ -23,7 +23,7 @@ export class ConsoleViewer implements AsyncDisposable {
   holder = false
   closedBecause: string | undefined
   readonly #socketPath: () => string
-  readonly #vm: string
+  readonly vm: string
   readonly #events = new EventEmitter()
   #socket: WebSocket | undefined
   #kept = 0
@@ -35,7 +35,7 @@ export class ConsoleViewer implements AsyncDisposable {
   /** `socketPath` is asked again at each connection: a restarted control plane may live elsewhere. */
   constructor(socketPath: () => string, vm: string) {
     this.#socketPath = socketPath
-    this.#vm = vm
+    this.vm = vm
     this.#events.setMaxListeners(0)
     this.#connect()
   }
@@ -60,7 +60,7 @@ export class ConsoleViewer implements AsyncDisposable {
       if (this.closedBecause !== undefined) throw new Error(`console closed: ${this.closedBecause}`)
       await once(this.#events, 'change', { signal }).catch((cause: unknown) => {
         const tail = this.#text.slice(-2000)
-        throw new Error(`no ${regex} on the console of ${this.#vm} in ${timeoutMs} ms; its end: ${tail}`, { cause })
+        throw new Error(`no ${regex} on the console of ${this.vm} in ${timeoutMs} ms; its end: ${tail}`, { cause })
       })
     }
   }
@@ -135,7 +135,7 @@ export class ConsoleViewer implements AsyncDisposable {
   }
 
   #open() {
-    this.#send({ type: 'open', id: ID, vm: this.#vm, from: this.next })
+    this.#send({ type: 'open', id: ID, vm: this.vm, from: this.next })
   }
 
   #send(frame: ConsoleFrame) {
