@@ -3,7 +3,6 @@ import { Fault } from '../../../ipc/faults.ts'
 import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../../ipc/rules.ts'
 import { keepOf } from '../hosts/secrets.ts'
-import type { Secrets } from '../hosts/ssh/credentials.ts'
 import type { AuditStore } from '../store/audit-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
@@ -15,7 +14,7 @@ import type { Keep, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { type HostLifeApiDeps, hostLifeApi } from './host-life-api.ts'
-import { hostSignInApi } from './host-sign-in-api.ts'
+import { type HostSignInDeps, hostSignInApi } from './host-sign-in-api.ts'
 import { principalOf } from './principal.ts'
 import { taskView } from './task-view.ts'
 
@@ -47,23 +46,17 @@ export interface AddHostInput {
   way: { kind: 'local'; takeOver: boolean } | ({ kind: 'ssh' } & SshInput)
 }
 
-export interface HostOnboarding {
+export type HostOnboarding = HostSignInDeps['onboarding'] & {
   /** Its result is the host's id; nothing half-made stays when it fails. */
   addHost(input: AddHostInput, task: TaskContext): Promise<TaskOutcome>
-  /** Signs in, asking what the host asks. */
-  signIn(hostId: string, keep: Keep, task: TaskContext): Promise<TaskOutcome>
   /** What has to be done on the host itself before it is forgotten. */
   removeHost(hostId: string, options: { uninstall: boolean }, task: TaskContext): Promise<TaskOutcome>
 }
 
-export interface HostLinkControl {
+export type HostLinkControl = HostSignInDeps['links'] & {
   tryNow(hostId: string): void
   /** Dials now and takes the agent from another control plane at that try. */
   takeOver(hostId: string): void
-  /** Takes secrets of its sign-in and dials nothing. Raises app/part-missing where they cannot be kept so. */
-  signIn(hostId: string, secrets: Required<Secrets>, keep: Keep): Promise<void>
-  /** Wherever they are kept. Idempotent. */
-  forgetSecrets(hostId: string): Promise<void>
   /** Raises input/invalid unless the host offered this key at its last try. */
   acceptKey(hostId: string, fingerprint: string): void
 }

@@ -2,21 +2,37 @@ import type net from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
+import type { CommandChannel } from './channel.ts'
 import type { SshTarget } from './config.ts'
-import type { SshConnection } from './connection.ts'
 import { SessionSlots } from './session-slots.ts'
 import { addressOf, protocolFault } from './sign-in-faults.ts'
 import { withinWindow } from './window-guard.ts'
 
+export interface ExecWay {
+  /** A terminal: for a sudo that wants one. */
+  pty?: boolean
+  /** It stays for the life of the connection. */
+  lasting?: boolean
+}
+
+/** What a signed-in connection carries. */
+export interface Channels {
+  /** Bytes received on the socket underneath. */
+  rxBytes(): number
+  /** A command's channel; the caller drains it. Raises ssh/sessions-refused, ssh/no-shell. */
+  exec(command: string, way?: ExecWay): Promise<CommandChannel>
+  /** Connects to a unix socket on the host. */
+  openSocket(path: string): Promise<Duplex>
+  /** Connects to a TCP port as the host reaches it. */
+  openTcp(host: string, port: number): Promise<Duplex>
+  /** The caller ends it. Its calls may hang after a loss: race them with `closed`. */
+  sftp(): Promise<SFTPWrapper>
+}
+
 const OPEN_TIMEOUT_MS = 15_000
 
 /** What a signed-in connection opens. Each call rejects when the connection ends. */
-export function openChannels(
-  client: Client,
-  socket: Duplex,
-  target: SshTarget,
-  closed: Promise<Fault>,
-): Pick<SshConnection, 'rxBytes' | 'exec' | 'openSocket' | 'openTcp' | 'sftp'> {
+export function openChannels(client: Client, socket: Duplex, target: SshTarget, closed: Promise<Fault>): Channels {
   const slots = new SessionSlots(target.host)
   const guarded = <T extends ClientChannel>(channel: T): T => withinWindow(channel, () => client.destroy())
   const opened = <T>(start: (done: (error: Error | undefined, channel: T) => void) => void): Promise<T> =>

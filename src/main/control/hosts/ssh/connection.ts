@@ -1,12 +1,11 @@
 import type net from 'node:net'
 import type { Duplex } from 'node:stream'
-import ssh2, { type SFTPWrapper } from 'ssh2'
+import ssh2 from 'ssh2'
 import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
 import { SignIn } from './auth-walk.ts'
 import { watchFailures, watchGreeting } from './auth-watch.ts'
-import type { CommandChannel } from './channel.ts'
-import { openChannels } from './channels.ts'
+import { type Channels, openChannels } from './channels.ts'
 import type { SshTarget } from './config.ts'
 import { dial } from './dial.ts'
 import { type HostKey, type HostKeyAlgorithm, hostKeyOf } from './host-keys.ts'
@@ -35,27 +34,10 @@ export interface SshConnectOptions {
   keepaliveMs?: number
 }
 
-export interface ExecWay {
-  /** A terminal: for a sudo that wants one. */
-  pty?: boolean
-  /** It stays for the life of the connection. */
-  lasting?: boolean
-}
-
 /** One SSH connection. Whoever opened it closes it. */
-export interface SshConnection {
+export interface SshConnection extends Channels {
   readonly client: 'ssh2' | 'openssh'
   readonly hostKey: HostKey
-  /** Bytes received on the socket underneath. */
-  rxBytes(): number
-  /** A command's channel; the caller drains it. Raises ssh/sessions-refused, ssh/no-shell. */
-  exec(command: string, way?: ExecWay): Promise<CommandChannel>
-  /** Connects to a unix socket on the host. */
-  openSocket(path: string): Promise<Duplex>
-  /** Connects to a TCP port as the host reaches it. */
-  openTcp(host: string, port: number): Promise<Duplex>
-  /** The caller ends it. Its calls may hang after a loss: race them with `closed`. */
-  sftp(): Promise<SFTPWrapper>
   /** Resolves once with why it ended; never rejects. */
   readonly closed: Promise<Fault>
   close(): void
