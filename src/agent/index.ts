@@ -67,9 +67,10 @@ program
   .command('rpc')
   .description('bridge stdin and stdout to the agent')
   .requiredOption('--stdio', 'the only way there is')
-  .option('--socket <path>', 'unix socket it listens on', places.socket)
-  .action(async ({ socket }: { socket: string }) => {
-    process.exitCode = await bridgeStdio({ socketPath: socket, stdin, stdout, stderr })
+  .option('--socket <path>', 'unix socket it listens on; else the agent that is found here')
+  .action(async ({ socket }: { socket?: string }) => {
+    const socketPath = socket ?? (await findAgent({}).catch(fail)).socket
+    process.exitCode = await bridgeStdio({ socketPath, stdin, stdout, stderr })
   })
 
 addInstallCommands(program)
@@ -103,7 +104,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   process.once('SIGINT', end)
 }
 
-function fail(error: unknown): void {
+function fail(error: unknown): never {
   const fault = asFault(error)
   process.stderr.write(`eitri-agent: ${faultLine(fault.code, fault.params)}\n`)
   process.exit(EXIT_FAILED)

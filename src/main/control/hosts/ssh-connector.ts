@@ -8,6 +8,7 @@ import type { SshConnection } from './ssh/connection.ts'
 import { runCommand, shellWord } from './ssh/exec.ts'
 import { runScript } from './ssh/script.ts'
 import { openStdio } from './ssh/stdio-carrier.ts'
+import type { SudoAs } from './ssh/sudo-talk.ts'
 
 export interface SshConnectorDeps extends DialDeps {
   clock: Clock
@@ -41,7 +42,7 @@ export async function reach(
 ): Promise<AgentLink> {
   const connection = await signInTo(deps, host, signal, asker)
   try {
-    await firstExec(connection, host.name, signal)
+    if (host.agent.socketPath !== RUN_ALONE) await firstExec(connection, host.name, signal)
     const { clock } = deps
     return await openAgent(connection, placeOf(deps, host), { host: host.name, clock, signal, mayStart: true })
   } catch (error) {
@@ -74,6 +75,8 @@ export interface OpenAgentOptions {
   clock: Clock
   signal: AbortSignal
   mayStart: boolean
+  /** Through the agent's own program alone; by sudo for a login that may not open its socket yet. */
+  bridge?: { sudo?: SudoAs }
   /** Runs once when the link ended. Absent = the connection is closed then. */
   onEnd?: () => void
 }
@@ -85,7 +88,7 @@ export interface OpenAgentOptions {
 export async function openAgent(
   connection: SshConnection,
   agent: AgentPlace,
-  { host, clock, signal, mayStart, onEnd = () => connection.close() }: OpenAgentOptions,
+  { host, clock, signal, mayStart, bridge, onEnd = () => connection.close() }: OpenAgentOptions,
 ): Promise<AgentLink> {
   const link = async (
     carrier: 'streamlocal' | 'stdio',
@@ -104,7 +107,11 @@ export async function openAgent(
     })
   const forwarded = () => link('streamlocal', () => connection.openSocket(agent.socketPath))
   const bridged = () =>
-    link('stdio', (until, lasting) => openStdio(connection, agent, { host, signal: until, lasting }))
+    link('stdio', (until, lasting) => {
+      const options = { host, signal: until, lasting, sudo: bridge?.sudo }
+      return openStdio(connection, agent, options)
+    })
+  if (bridge || agent.socketPath === RUN_ALONE) return bridged()
   const start = () => startAgent(connection, agent, host, signal)
   const startable = mayStart && UNWATCHED.includes(agent.startedBy)
   try {
@@ -126,6 +133,9 @@ export async function openAgent(
     return bridged()
   })
 }
+
+/** Socket path of an agent whose login runs it alone: it is its fixed command that knows where. */
+export const RUN_ALONE = ''
 
 /** A refused channel does not say why: no forwarding allowed, no such socket, or nobody behind it. */
 const isRefusal = (error: unknown): boolean => error instanceof Fault && error.code === 'ssh/protocol'

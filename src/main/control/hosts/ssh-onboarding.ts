@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
-import { Fault } from '../../../ipc/faults.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
-import type { StepContext, TaskContext } from '../tasks/task-context.ts'
+import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
 import type { AgentLink } from './agent-link.ts'
 import { type Artefact, type Artefacts, readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
@@ -18,7 +18,9 @@ import {
 import { executableFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
 import { installPackages, missingPackages } from './packages.ts'
 import type { SshConnection } from './ssh/connection.ts'
-import { firstExec, openAgent } from './ssh-connector.ts'
+import { FORCED_AGENT } from './ssh/script.ts'
+import type { SudoAs } from './ssh/sudo-talk.ts'
+import { firstExec, openAgent, RUN_ALONE } from './ssh-connector.ts'
 import { ENTRANCE_STEPS, enterSshHost } from './ssh-entrance.ts'
 import { checkSudo } from './sudo.ts'
 
@@ -33,6 +35,7 @@ export async function addSshHost(
   task: TaskContext,
 ): Promise<string> {
   task.plan(SSH_STEPS)
+  deps.secrets.mustKeep(way.keep ?? 'memory')
   const { sshDir, localAgentSocket } = deps.paths
   const ssh = { ...deps, sshDir, runDir: dirname(localAgentSocket) }
   const entrance = await enterSshHost(ssh, { tenant: deps.tenant, way }, task)
@@ -74,21 +77,22 @@ class SshOnboarding {
   async run(): Promise<string> {
     const task = this.#task
     await firstExec(this.#connection, this.#way.name, task.signal)
-    const look = await task.step('Look at host', (step) => this.#lookAtHost(step))
+    const look = await task.step('Look at host', (step) => this.#lookAtHost(step).catch(runsAlone(step)))
     this.#look = look
-    const installed = await task.step('Install agent', (step) => this.#install(look, step))
-    this.#installed = installed
+    if (look) this.#installed = await task.step('Install agent', (step) => this.#install(look, step))
+    else task.skip('Install agent', 'it is there: this login runs nothing else')
+    const installed = this.#installed ?? ALONE
     const link = await task.step('Start agent', (step) => this.#open(look, installed, step))
     this.#link = link
     const { name } = this.#way
     const hello = await task.step('First report', (step) => {
-      step.detail(`agent ${installed.version}`)
+      if (installed.version) step.detail(`agent ${installed.version}`)
       return firstReport(this.#deps, link, { name, takeOver: this.#takeOver }, task)
     })
     task.signal.throwIfAborted()
     this.#handedOver = true
-    const { hostKeys, secrets, ssh } = this.#entrance
-    return storeHost(this.#deps, {
+    const { hostKeys, secrets, ssh, keep = this.#way.keep } = this.#entrance
+    const id = storeHost(this.#deps, {
       name,
       kind: 'ssh',
       ssh: { ...ssh, useSudo: this.#mode === 'sudo' },
@@ -103,6 +107,17 @@ class SshOnboarding {
       secrets: { ...secrets, ...(this.#sudoPassword ? { sudoPassword: this.#sudoPassword } : {}) },
       hello,
       link,
+    })
+    await this.#keep(id, keep)
+    return id
+  }
+
+  /** The host is added whether its secrets can be kept or not: it asks again after the next start. */
+  async #keep(id: string, keep: Keep | undefined): Promise<void> {
+    const { secrets, log } = this.#deps
+    if (keep !== 'keychain' || !secrets.keptIn(id)) return
+    await secrets.keep(id, keep).catch((error: unknown) => {
+      log.warn('secrets.not-kept', { host: this.#way.name, code: asFault(error).code })
     })
   }
 
@@ -192,13 +207,25 @@ class SshOnboarding {
     return installed
   }
 
-  async #open(look: HostLook, installed: Installed, step: StepContext): Promise<AgentLink> {
-    // Membership of the agent's group counts from the next login on.
-    if (this.#mode === 'sudo' && !look.inGroup) {
-      const before = this.#connection
-      this.#connection = await this.#reconnect(this.#task.signal)
-      before.close()
-    }
+  async #open(look: HostLook | undefined, installed: Installed, step: StepContext): Promise<AgentLink> {
+    // Membership of the agent's group counts from the next login on: until then it is reached as root.
+    const early = this.#mode === 'sudo' && look?.inGroup === false
+    const link = early
+      ? await this.#openAt(installed, { sudo: { password: this.#sudoPassword } }).catch(async (error: unknown) => {
+          if (!(error instanceof Fault) || error.code !== 'ssh/sudo-refused') throw error
+          const before = this.#connection
+          this.#connection = await this.#reconnect(this.#task.signal)
+          before.close()
+          return this.#openAt(installed)
+        })
+      : await this.#openAt(installed)
+    const starter =
+      installed.started_by === 'app' ? 'the app starts it: it does not come back by itself' : installed.started_by
+    step.detail([starter, `reached by ${link.carrier}`].filter(Boolean).join('; '))
+    return link
+  }
+
+  #openAt(installed: Installed, bridge?: { sudo: SudoAs }): Promise<AgentLink> {
     const { name: host } = this.#way
     const place = {
       socketPath: installed.socket,
@@ -209,12 +236,9 @@ class SshOnboarding {
     const connection = this.#connection
     // What takes an install back needs no sign-in of its own.
     const onEnd = () => void (this.#handedOver && connection.close())
-    const options = { host, clock: this.#deps.clock, signal: this.#task.signal, mayStart: true, onEnd }
-    const link = await openAgent(connection, place, options)
-    const starter =
-      installed.started_by === 'app' ? 'the app starts it: it does not come back by itself' : installed.started_by
-    step.detail(`${starter}; reached by ${link.carrier}`)
-    return link
+    const { clock } = this.#deps
+    const options = { host, clock, signal: this.#task.signal, mayStart: true, onEnd, ...(bridge ? { bridge } : {}) }
+    return openAgent(connection, place, options)
   }
 
   #artefact(artefacts: Artefacts, look: HostLook): Artefact {
@@ -235,6 +259,27 @@ class SshOnboarding {
     return connection
   }
 }
+
+/** What is known of an agent that a login runs alone. */
+const ALONE: Installed = {
+  socket: RUN_ALONE,
+  executable: '',
+  state_dir: '',
+  started_by: '',
+  runs_as: '',
+  version: '',
+  steer_users: [],
+  did: [],
+  warnings: [],
+}
+
+/** A login with a fixed command is no failure when that command is the agent's own. */
+const runsAlone =
+  (step: StepContext) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof Fault) || error.params['forced'] !== FORCED_AGENT) throw error
+    step.detail('this login runs the agent alone')
+  }
 
 function checkSpace(look: HostLook, mode: InstallMode, host: string): void {
   const free = mode === 'user' ? look.homeFreeBytes : look.systemFreeBytes

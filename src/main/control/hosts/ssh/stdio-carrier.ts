@@ -32,7 +32,8 @@ export async function openStdio(
   agent: { executable: string; socketPath: string },
   { host, signal, lasting = false, sudo }: StdioOptions,
 ): Promise<CommandChannel> {
-  const command = `${shellWord(agent.executable)} rpc --stdio --socket ${shellWord(agent.socketPath)}`
+  const program = shellWord(agent.executable || 'eitri-agent')
+  const command = `${program} rpc --stdio${agent.socketPath ? ` --socket ${shellWord(agent.socketPath)}` : ''}`
   const mark = `eitri-${randomBytes(8).toString('hex')}`
   const channel = await connection.exec(sudo ? bySudo(mark, command) : command, { lasting })
   const talk = sudo ? new SudoTalk(mark, sudo, channel) : undefined
