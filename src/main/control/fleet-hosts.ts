@@ -8,6 +8,7 @@ import { ImagePush } from './hosts/image-push.ts'
 import { localPossible, localProgram } from './hosts/local.ts'
 import { acceptOffered, OfferedKeys } from './hosts/offered-keys.ts'
 import { addHost } from './hosts/onboarding.ts'
+import { sweepRunFolders } from './hosts/openssh/run-folder.ts'
 import { OwnAgent } from './hosts/own-agent.ts'
 import { ownKey } from './hosts/own-key.ts'
 import { removeAgent } from './hosts/remove-host.ts'
@@ -18,6 +19,7 @@ import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
 import { untilReported } from './hosts/until-reported.ts'
 import { UpgradeOffers } from './hosts/upgrade-offers.ts'
 import type { Ports } from './ports.ts'
+import type { Readmission } from './store/host-life-store.ts'
 import type { HostSsh } from './store/host-row.ts'
 import type { Stores } from './store/stores.ts'
 import { runAgentSession } from './sync/agent-session.ts'
@@ -69,15 +71,15 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     setSsh: (hostId: string, changed: HostSsh) => hosts.setSsh(hostId, changed),
   }
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
-  const connector = (hostId: string) => connectorOf({ hosts, ssh, local }, hostId)
+  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain, passphrase: caPassphrase(ports) })
+  const key = ownKey({ settings: stores.settings, keys, dir: paths.caKeys })
+  const connector = (hostId: string) => connectorOf({ hosts, ssh, local, key }, hostId)
   const offers = new UpgradeOffers({
     poke: (hostId) => hub.poke(hostId),
     changed: (hostId) => registry.touch(hostId),
     clock,
   })
   const own = new OwnAgent(paths.agentArtefacts)
-  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain, passphrase: caPassphrase(ports) })
-  const key = ownKey({ settings: stores.settings, keys, dir: paths.caKeys })
   const pushes = new ImagePush({ images: paths.images, sessions: registry, clock, log })
   const transaction = <T>(work: () => T): T => stores.db.transaction(work)
   const { certifier } = trust
@@ -116,6 +118,11 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     links,
     secrets,
     hops,
+    joins: {
+      key,
+      redeem: (hash: string, hostId: string) => stores.joinTokens.redeem(hash, hostId),
+      readmit: (hostId: string, way: Readmission) => hostLife.readmit(hostId, way),
+    },
     ...{ clock, log, paths, env, platform, arch },
     attachAs: { fleetId, controllerName, version },
   }
@@ -160,6 +167,7 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     localPossible: () => localPossible(computer),
     sshConfigHosts: async () => (await listConfigHosts(paths.sshDir)).hosts,
     start() {
+      void sweepRunFolders(ssh.runDir)
       void own.read().catch((error: unknown) => log.info('agent.none-built', { message: String(error) }))
       for (const host of hosts.listAll()) links.add(host.id)
     },

@@ -19,7 +19,8 @@ interface Words extends EndOf {
 
 interface Rule {
   says: RegExp
-  fault(match: RegExpExecArray, words: Words): Fault
+  /** Undefined = the line means something else here. */
+  fault(match: RegExpExecArray, words: Words): Fault | undefined
 }
 
 const DETAIL_CHARS = 200
@@ -41,7 +42,8 @@ export function endFault(said: string, end: EndOf): Fault {
   for (const { says, fault } of RULES)
     for (const line of lines) {
       const match = says.exec(line)
-      if (match) return fault(match, words)
+      const found = match && fault(match, words)
+      if (found) return found
     }
   return transient('ssh/protocol', end, { detail: telling || 'ssh ended without a word' })
 }
@@ -73,8 +75,12 @@ const RULES: readonly Rule[] = [
     fault: (_, { host }) => needsNewer(host),
   },
   {
-    says: /Bad configuration option|bad configuration options|^\S+ line \d+: |: line \d+: |^jumphost loop via /i,
-    fault: ({ input }, words) => permanent('ssh/config-invalid', words, { detail: input.slice(0, DETAIL_CHARS) }),
+    says: /[Bb]ad configuration option|^Bad owner or permissions on|^\S+ line \d+: |: line \d+: |^jumphost loop via /,
+    fault: ({ input }, words) => {
+      // Shells of a ProxyCommand number their lines too; ssh ends at once over its own.
+      if (words.lines.some((line) => FOLLOWS.test(line))) return undefined
+      return permanent('ssh/config-invalid', words, { detail: input.slice(0, DETAIL_CHARS) })
+    },
   },
   {
     says: /no matching (.+?) found\. Their offer: (.*)/,

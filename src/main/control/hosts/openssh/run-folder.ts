@@ -43,12 +43,12 @@ export async function makeRunFolder(runDir: string): Promise<RunFolder> {
 
 /** Removes what control planes that were killed left; their programs ended with them. Never rejects. */
 export async function sweepRunFolders(runDir: string): Promise<void> {
-  const names = await readdir(runDir).catch(() => [])
-  for (const name of names) {
-    const pid = /^s-(\d+)-\w{6}$/.exec(name)?.[1]
-    if (pid !== undefined && !isAlive(Number(pid)))
-      await rm(join(runDir, name), { recursive: true, force: true }).catch(() => {})
-  }
+  for (const dir of [runDir, tmpdir()])
+    for (const name of await readdir(dir).catch(() => [])) {
+      const pid = /^(?:eitri-)?s-(\d+)-\w{6}$/.exec(name)?.[1]
+      if (pid !== undefined && !isAlive(Number(pid)))
+        await rm(join(dir, name), { recursive: true, force: true }).catch(() => {})
+    }
 }
 
 function isAlive(pid: number): boolean {
