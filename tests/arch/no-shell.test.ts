@@ -20,6 +20,8 @@ const TO_A_SHELL = [
  * guest's, started by its guest agent; and names of shells that nothing starts here.
  */
 const ALLOWED: Record<string, string> = {
+  // Of a login's line in /etc/passwd.
+  'src/agent/install/login-user.ts': `const LOGIN_SHELL = '/bin/sh'`,
   'src/agent/guest/guest-agent.ts': `{ path: 'sh', arg: ['-s'], 'input-data': input }`,
   'src/main/cli/completion-command.ts': `['bash', 'zsh', 'fish']`,
   'src/main/control/images/tiny/guest-root.ts': `['sh', '-c', 'exec "$0" xzcat "$1" >"$2"', busybox, path, out]`,

@@ -5,6 +5,7 @@ import { asFault } from '../../ipc/faults.ts'
 import { BUILD_INFO } from '../build-info.ts'
 import { thisHost } from './host-access.ts'
 import { type InstallFlags, install } from './install.ts'
+import { type JoinedHost, joinFleet } from './join.ts'
 import { agentPlaces, currentLogin } from './places.ts'
 import { commandOf, runningProgram } from './self.ts'
 import { startDetached } from './start.ts'
@@ -42,6 +43,17 @@ export function addInstallCommands(program: Command): void {
     .option(...JSON_FLAG)
     .action((flags: InstallFlags & Json) =>
       answer(flags, () => install({ ...absolute(flags), ...self() }), installText),
+    )
+  program
+    .command('join <blob>')
+    .description('let the control plane in that made this blob; "-" reads it from standard input')
+    .option(...JSON_FLAG)
+    .action((blob: string, flags: Json) =>
+      answer(
+        flags,
+        async () => joinFleet(blob === '-' ? await lineOfStdin() : blob, { ...self(), now: Date.now }),
+        joinText,
+      ),
     )
   program
     .command('uninstall')
@@ -109,6 +121,25 @@ const installText = (found: Awaited<ReturnType<typeof install>>): string =>
     ...found.warnings.map((warning) => `! ${warning}`),
     `Agent ${found.version} at ${found.executable}, socket ${found.socket}, started again by ${found.started_by}.`,
   ].join('\n')
+
+const joinText = ({ did, warnings, fleet_id, user, expires_at }: JoinedHost): string =>
+  [
+    ...did.map((what) => `- ${what}`),
+    ...warnings.map((warning) => `! ${warning}`),
+    `Joined ${fleet_id}. Add it there before ${expires_at}: eitri host add NAME --ssh ${user}@THIS-HOST --joined`,
+  ].join('\n')
+
+const MAX_BLOB_BYTES = 4_096
+
+/** What is longer than any blob is cut, and then is none. */
+async function lineOfStdin(): Promise<string> {
+  let text = ''
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > MAX_BLOB_BYTES) break
+  }
+  return text
+}
 
 const uninstallText = ({ removed, left }: Awaited<ReturnType<typeof uninstall>>): string =>
   [...removed.map((what) => `- removed ${what}`), ...left.map((what) => `! left ${what}`)].join('\n') ||

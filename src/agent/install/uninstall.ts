@@ -11,7 +11,9 @@ import { agentLayout } from '../records/layout.ts'
 import { undoAgentGroup } from './agent-group.ts'
 import type { HostAccess } from './host-access.ts'
 import { readInstall, STARTERS } from './install-record.ts'
+import { forgetJoined, readJoined } from './joined-record.ts'
 import { clearInstallLeftovers } from './leftovers.ts'
+import { removeLoginUser } from './login-user.ts'
 import { agentPlaces } from './places.ts'
 import { service } from './service.ts'
 import { stopAgent } from './start.ts'
@@ -69,6 +71,11 @@ export async function uninstall(input: UninstallFlags & { host: HostAccess }): P
   }
   for (const path of [places.link, places.libDir, join(places.stateDir, 'install.json')])
     if (await removeIfPresent(path)) removed.push(path)
+  const joined = root ? await readJoined(agentLayout(places.stateDir).joined) : undefined
+  if (joined) {
+    removed.push(...(await removeLoginUser(host, { home: joined.home, made: joined.user_made })))
+    await forgetJoined(agentLayout(places.stateDir).joined)
+  }
   await clearInstallLeftovers('uninstall.clean', host, places)
   if (root && installed) removed.push(...(await undoAgentGroup(host, installed.group)))
   const network = root ? await removeOwnNetwork(host.run, places.stateDir, vmsRunning > 0) : { removed: [], left: [] }

@@ -18,7 +18,15 @@ import { CALL_STREAM, requestHandler } from './request-handler.ts'
 import { watchSession } from './session-ping.ts'
 import { AgentSessions } from './sessions.ts'
 import { agentStatus } from './status-handler.ts'
-import type { AgentFacts, AgentSelf, ImageReceiver, SessionIdentity, SyncEngine, UpgradeTaker } from './sync-engine.ts'
+import type {
+  AgentFacts,
+  AgentSelf,
+  ImageReceiver,
+  JoinedWay,
+  SessionIdentity,
+  SyncEngine,
+  UpgradeTaker,
+} from './sync-engine.ts'
 import { runSyncSession } from './sync-session.ts'
 import { type AgentReceiver, UpgradeHandler } from './upgrade-handler.ts'
 
@@ -47,6 +55,8 @@ export interface RpcServerOptions {
   network: NetworkDoctor
   /** Absent = this agent is upgraded by other means. */
   upgrades?: UpgradeTaker & { staging: AgentReceiver }
+  /** Absent = no host of this agent joins. */
+  joined?: JoinedWay
   log: Log
   /** For tests: how often a session is pinged, ms. */
   pingMs?: number
@@ -136,8 +146,15 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
       }
     },
     ...(upgrades ? { putAgent: (requests, context) => upgrades.put(requests, context.signal).catch(rethrow) } : {}),
+    dropKey: ({ sessionId }) => dropKey(options, sessions, sessionId).catch(rethrow),
     getStatus: () => agentStatus(options, sessions).catch(rethrow),
   })
+}
+
+/** Only for who is attached. */
+async function dropKey({ joined }: RpcServerOptions, sessions: AgentSessions, sessionId: string) {
+  sessions.require(sessionId)
+  return { dropped: (await joined?.drop()) ?? false }
 }
 
 async function* translated<T>(source: AsyncIterable<T>): AsyncGenerator<T> {

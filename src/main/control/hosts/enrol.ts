@@ -34,6 +34,8 @@ export interface SshWay {
   sudoPassword?: string
   takeOver?: boolean
   installPackages?: boolean
+  /** It joined by a blob: it is reached with this store's own key, and nothing is put there. */
+  joined?: boolean
 }
 
 export interface AddHostInput {

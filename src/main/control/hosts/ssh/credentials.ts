@@ -69,6 +69,11 @@ export class KeyRing {
     return { file: loaded }
   }
 
+  /** One that lies in no file, by the name it is asked for; `clear` takes it too. */
+  put(name: string, key: ParsedKey): void {
+    this.#opened.set(name, { kind: 'key', file: name, key })
+  }
+
   /** Passphrases are needed again. */
   clear(): void {
     this.#opened.clear()
