@@ -3,10 +3,14 @@ import { faultLine } from '../../../ipc/fault-text.ts'
 import { asFault } from '../../../ipc/faults.ts'
 import type { DesiredState, Exposure, Report } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { VmSpec } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import { isId } from '../../../ipc/names.ts'
 import type { NewExposure } from '../store/exposures-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { AdoptedVm, VmRow } from '../store/vm-row.ts'
 import { adoptedVm } from '../vms/adopt-vm.ts'
+
+/** The longest a tenant may ask for. */
+const MAX_GRACE_S = 365 * 86_400
 
 /** What a host was last told, as it says. */
 export interface Held {
@@ -47,9 +51,13 @@ export interface HostPlan {
 /**
  * What the rows of one host become. Where the host was told something later than what could be read, that counts, whole;
  * else what could be read stands and only what is missing is taken from the host. `freeName` gives a name that no other
- * VM of the store has.
+ * VM of the store has, `isItsOwn` says whether a VM is this host's, see holdersOf.
  */
-export function planHost({ host, rows, held, report }: RebuiltHost, freeName: (vm: VmSpec) => string): HostPlan {
+export function planHost(
+  { host, rows, held, report }: RebuiltHost,
+  freeName: (vm: VmSpec) => string,
+  isItsOwn: (vmId: string) => boolean = () => true,
+): HostPlan {
   const plan: HostPlan = { readIsOlder: false, drop: [], put: [], ports: [], epoch: undefined, notes: [] }
   if (!held) {
     plan.notes.push(
@@ -70,7 +78,8 @@ export function planHost({ host, rows, held, report }: RebuiltHost, freeName: (v
   for (const spec of held.state.vms) {
     const row = byId.get(spec.vmId)
     if ((row && !readIsOlder) || isDestroyed(spec, report)) continue
-    take(plan, host, spec, row, report, freeName)
+    if (isItsOwn(spec.vmId)) take(plan, host, spec, row, report, freeName)
+    else plan.notes.push(`VM ${spec.name} on ${host.name} stays there unowned: more than one place claims its id.`)
   }
   const kept = new Set([...(readIsOlder ? [] : rows.map((row) => row.id)), ...plan.put.map(({ vm }) => vm.id)])
   plan.ports.push(...held.state.exposures.filter(({ vmId }) => kept.has(vmId)).flatMap(portOf))
@@ -103,6 +112,20 @@ const wordsOf = (error: unknown): string => {
   return faultLine(code, params)
 }
 
+/**
+ * Whose a VM is: of the host in whose row it could be read, else of the only one that says it once. A VM that more claim
+ * is nobody's, as all but one of them err, or lie.
+ */
+export function holdersOf(
+  held: ReadonlyMap<string, Held | undefined>,
+  rows: readonly Pick<VmRow, 'id' | 'hostId'>[],
+): ReadonlyMap<string, string> {
+  const said = new Map<string, string>()
+  for (const [hostId, told] of held)
+    for (const { vmId } of told?.state.vms ?? []) if (isId(vmId)) said.set(vmId, said.has(vmId) ? '' : hostId)
+  return new Map([...said, ...rows.map(({ id, hostId }) => [id, hostId] as const)])
+}
+
 /** Its host has nothing of it any more, and says so until it is believed. */
 const isDestroyed = ({ vmId, tombstone }: VmSpec, report: Report | undefined): boolean =>
   tombstone !== undefined && (report?.destroyed.includes(vmId) ?? false)
@@ -110,14 +133,16 @@ const isDestroyed = ({ vmId, tombstone }: VmSpec, report: Report | undefined): b
 /** Begun when its host says; where it does not, now. */
 function deletionOf({ vmId, tombstone }: VmSpec, row: VmRow | undefined, report: Report | undefined) {
   if (!tombstone) return { deletedAt: null, graceS: null }
-  const graceS = Number(tombstone.graceS)
+  const graceS = Math.min(Number(tombstone.graceS), MAX_GRACE_S)
   const ends = report?.quarantined.find((vm) => vm.vmId === vmId)?.destroyAt
   const begun = ends && new Date(timestampDate(ends).getTime() - graceS * 1000)
   return { deletedAt: begun ?? row?.deletedAt ?? new Date(), graceS }
 }
 
+const isPort = (port: number): boolean => port >= 1 && port <= 65_535
+
 function portOf({ id, vmId, guestPort, hostPort, protocol, scope }: Exposure): NewExposure[] {
-  if (protocol !== 'tcp' && protocol !== 'udp') return []
+  if ((protocol !== 'tcp' && protocol !== 'udp') || ![guestPort, hostPort].every(isPort)) return []
   return [{ id, vmId, guestPort, hostPort, protocol, scope: scope === 'loopback' ? 'loopback' : 'lan' }]
 }
 

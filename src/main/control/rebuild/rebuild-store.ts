@@ -2,7 +2,9 @@ import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { Log } from '../../../ipc/base/log.ts'
+import { faultLine } from '../../../ipc/fault-text.ts'
 import { asFault, Fault } from '../../../ipc/faults.ts'
+import { MAX_EPOCH } from '../../../ipc/units.ts'
 import { askAgent } from '../hosts/ask-agent.ts'
 import { setAside, synced } from '../store/backup.ts'
 import { openFile } from '../store/database-open.ts'
@@ -11,10 +13,11 @@ import type { Stores } from '../store/stores.ts'
 import type { Registry } from '../sync/registry.ts'
 import { putHost } from './put-host.ts'
 import { putRevocations } from './put-revocations.ts'
-import { freeNameIn, type Held, type HostPlan, planHost } from './rebuild-plan.ts'
+import { freeNameIn, type Held, type HostPlan, holdersOf, planHost } from './rebuild-plan.ts'
 
 const ASK_MS = 15_000
 const MAX_NOTES = 200
+const TOO_MANY = 'no fleet has had as many epochs as it says'
 const NO_HOSTS =
   'No host could be read: add each again with "eitri host add"; its VMs are shown there, running and unowned, for "eitri vm adopt".'
 
@@ -58,6 +61,8 @@ async function heldBy(registry: Registry, host: HostRow, log: Log): Promise<Held
     const { epoch, state } = await askAgent(registry, host, ({ connection, sessionId }) =>
       connection.client.getDesired({ sessionId }, { timeoutMs: ASK_MS }),
     )
+    // A row past it could be stored and not be read any more.
+    if (epoch > MAX_EPOCH) throw new Fault('agent/misbehaved', 'transient', { host: host.name, detail: TOO_MANY })
     return state && { epoch, state }
   } catch (error) {
     const { code, message } = asFault(error)
@@ -75,18 +80,29 @@ function fill({ stores, registry, clock }: RebuildDeps, held: ReadonlyMap<string
     taken.set(tenant, names)
     return names
   }
+  const holders = holdersOf(held, vms.listAll())
+  const take = (host: HostRow, told: Held | undefined): string[] => {
+    const rows = vms.listByHost(host.id)
+    const names = namesOf(host.tenant)
+    if (told && told.epoch > host.sentEpoch) for (const row of rows) if (!row.deletedAt) names.delete(row.name)
+    const { report } = registry.live(host.id)
+    const isItsOwn = (vmId: string) => holders.get(vmId) === host.id
+    const plan: HostPlan = planHost({ host, rows, held: told, report }, freeNameIn(names), isItsOwn)
+    const why = told ? putRevocations(stores, host, told.state.sshKrl) : ''
+    if (why !== '') undecide(plan, host.name, why)
+    putHost(stores, host, plan, report, new Date(clock.now()))
+    return plan.notes
+  }
   return db.withoutTriggers(() =>
     hosts.listAll().flatMap((host) => {
-      const rows = vms.listByHost(host.id)
-      const names = namesOf(host.tenant)
-      const told = held.get(host.id)
-      if (told && told.epoch > host.sentEpoch) for (const row of rows) if (!row.deletedAt) names.delete(row.name)
-      const { report } = registry.live(host.id)
-      const plan: HostPlan = planHost({ host, rows, held: told, report }, freeNameIn(names))
-      const why = told ? putRevocations(stores, host, told.state.sshKrl) : ''
-      if (why !== '') undecide(plan, host.name, why)
-      putHost(stores, host, plan, report, new Date(clock.now()))
-      return plan.notes
+      try {
+        return db.attempt(() => take(host, held.get(host.id)))
+      } catch (error) {
+        // What one host says must not keep what the others say from being taken.
+        const { code, params } = asFault(error)
+        const unread = `What ${host.name} was told cannot be taken over. ${faultLine(code, params)}`
+        return [unread, ...take(host, undefined)]
+      }
     }),
   )
 }

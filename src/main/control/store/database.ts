@@ -110,6 +110,19 @@ export class Database {
     return result
   }
 
+  /** Within a transaction, which goes on either way: all of `work`, or nothing of it where it raises. */
+  attempt<T>(work: () => T): T {
+    this.#guarded(() => this.#handle.exec('SAVEPOINT attempt'))
+    try {
+      return work()
+    } catch (error) {
+      if (this.#handle.isTransaction) this.#handle.exec('ROLLBACK TO attempt')
+      throw error
+    } finally {
+      if (this.#handle.isTransaction) this.#handle.exec('RELEASE attempt')
+    }
+  }
+
   /** Marks a row as changed; published with the commit of the running transaction, and only then. */
   changed(noun: Noun, id: string): void {
     this.#pending.set(`${noun}/${id}`, { noun, id })

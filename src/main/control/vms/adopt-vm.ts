@@ -6,6 +6,9 @@ import { AUTOSTART, check } from '../../../ipc/rules.ts'
 import type { AdoptedVm, DesiredPower } from '../store/vm-row.ts'
 import type { UnownedVm } from './unowned-vms.ts'
 
+/** Past 2^53 a row can be written and not be read: a restart adds to what its host said. */
+const MAX_RESTARTS = 2 ** 32
+
 /**
  * The row of a VM that goes on as it is: its spec is what the host holds already, but for its power, which is what it
  * has now. Raises vm/waiting while the host has not said enough of it, and input/invalid.
@@ -46,7 +49,7 @@ export function adoptedVm({ id, hostId, spec, seen }: UnownedVm, newName: string
     hostCertificate: spec.sshHostCert,
     injectedKey: null,
     forceStop: spec.forceStop,
-    restartCount: Number(spec.restartCount),
+    restartCount: Math.min(Number(spec.restartCount), MAX_RESTARTS),
   }
 }
 

@@ -84,6 +84,7 @@ function readSection(bytes: Buffer, left: number): RevokedSerials {
   reader.string()
   const serials: bigint[] = []
   const add = (serial: bigint) => {
+    if (serial === 0n) throw new MalformedWire('serial 0 cannot be revoked')
     if (serials.push(serial) > left) throw new MalformedWire('too many')
   }
   while (!reader.done) {
