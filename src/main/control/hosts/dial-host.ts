@@ -64,7 +64,7 @@ async function bySsh2(
   }
   const target = { ...targetOf(deps, own), host: host.name }
   const known = deps.secrets
-  const hops = (ssh.hops ?? []).map((hop) => targetOf(deps, hop))
+  const hops = (ssh.hops ?? []).map((hop) => onTheWay(targetOf(deps, hop), host.name))
   const lease = await deps.hops.lease(host.tenant, hops, openHop(deps, host, signal, asker), signal)
   try {
     const request = {
@@ -92,13 +92,12 @@ async function bySsh2(
 /** A host on the way: its own key, its own sign-in. */
 function openHop(deps: DialDeps, host: HostRow, signal: AbortSignal, asker: Asker | undefined): OpenHop {
   return async (hop, socketTo) => {
-    const target = onTheWay(hop, host.name)
     const login = promptLogin(hop)
     const request = {
-      target,
+      target: hop,
       secrets: secretsOnTheWay(deps.secrets, host.tenant, login),
       ring: deps.secrets.ring,
-      connect: await connector(deps, host, target, socketTo, { signal, keepaliveMs: HOP_KEEPALIVE_MS }),
+      connect: await connector(deps, host, hop, socketTo, { signal, keepaliveMs: HOP_KEEPALIVE_MS }),
     }
     const { connection, secrets } = await signedIn(request, { signal, asker, refused: () => {} })
     giveOnTheWay(deps.secrets, host.tenant, login, secrets)

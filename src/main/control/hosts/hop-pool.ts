@@ -75,7 +75,7 @@ export class HopPool {
   ): Entry {
     const opened = this.lease(owner, before, open, signal).then(async (outer) => {
       try {
-        const done = await open(hop, () => outer.socketTo(hop))
+        const done = await open(hop, () => outer.socketTo(hop).catch(named(hop)))
         return { ...done, outer }
       } catch (error) {
         outer.release()
@@ -111,7 +111,7 @@ export class HopPool {
       async socketTo(target) {
         return connection.openTcp(target.address, target.port).catch((error: unknown) => {
           if (!(error instanceof Fault) || error.code !== 'ssh/protocol') throw error
-          const detail = `${hop.address} on the way says: ${error.params['detail'] ?? 'no'}`
+          const detail = `${hop.address} on the way ${refusal(error)}`
           const params = { host: target.host, address: `${target.address}:${target.port}`, detail }
           throw new Fault('host/unreachable', 'transient', params, { cause: error })
         })
@@ -125,6 +125,23 @@ export class HopPool {
       },
     }
   }
+}
+
+/** An address alone does not say which host of several it is. */
+const named =
+  ({ host }: SshTarget) =>
+  (error: unknown): never => {
+    if (!(error instanceof Fault) || error.code !== 'host/unreachable') throw error
+    const { code, disposition, params } = error
+    throw new Fault(code, disposition, { ...params, address: `${host}, ${params['address'] ?? ''}` }, { cause: error })
+  }
+
+/** SSH's own reason code for what a server does not allow. */
+const PROHIBITED = 1
+
+function refusal({ params, cause }: Fault): string {
+  const reason = (cause as { reason?: unknown } | undefined)?.reason
+  return reason === PROHIBITED ? 'forbids forwarding (AllowTcpForwarding)' : `says: ${params['detail'] ?? 'no'}`
 }
 
 const straight = (signal: AbortSignal): HopLease => ({

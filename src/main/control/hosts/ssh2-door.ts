@@ -20,6 +20,8 @@ export class Ssh2Door implements Door {
   readonly #entering: Entering
   readonly #target: SshTarget
   readonly #hops: SshTarget[]
+  /** As faults and questions call them. */
+  readonly #named: SshTarget[]
   #lease: HopLease | undefined
   #socket: Duplex | undefined
   #key: AcceptedHostKey | undefined
@@ -29,6 +31,7 @@ export class Ssh2Door implements Door {
     this.#entering = entering
     this.#target = host.target
     this.#hops = hops.map((hop) => hop.target)
+    this.#named = this.#hops.map((hop) => onTheWay(hop, host.target.host))
   }
 
   async reach(step: Pick<StepContext, 'detail'>): Promise<void> {
@@ -117,24 +120,23 @@ export class Ssh2Door implements Door {
   #leased(signal: AbortSignal, step: Pick<StepContext, 'detail'>): Promise<HopLease> {
     const { deps, tenant, task } = this.#entering
     const open: OpenHop = async (hop, socketTo) => {
-      const target = onTheWay(hop, this.#target.host)
       step.detail(`through ${hop.host}`)
-      const hostKey = await acceptHostKey(target, deps.hostKeys, task, step, { socket: await socketTo(), accept: '' })
+      const hostKey = await acceptHostKey(hop, deps.hostKeys, task, step, { socket: await socketTo(), accept: '' })
       const login = promptLogin(hop)
       const { connection, secrets } = await signInAsking({
-        target,
+        target: hop,
         secrets: secretsOnTheWay(deps.secrets, tenant, login),
         ring: deps.secrets.ring,
         task,
         connect: async (signIn) => {
-          const way = { target, hostKey, signal, socket: await socketTo(), keepaliveMs: HOP_KEEPALIVE_MS }
+          const way = { target: hop, hostKey, signal, socket: await socketTo(), keepaliveMs: HOP_KEEPALIVE_MS }
           return connectPinned(way, signIn)
         },
       })
       giveOnTheWay(deps.secrets, tenant, login, secrets)
       return { connection, key: { ...knownAs(hop), key: hostKey } }
     }
-    return deps.hops.lease(tenant, this.#hops, open, signal)
+    return deps.hops.lease(tenant, this.#named, open, signal)
   }
 }
 
