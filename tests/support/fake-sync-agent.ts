@@ -125,7 +125,11 @@ export class FakeSyncAgent {
   }
 
   end(code: string): void {
-    for (const send of this.#out) send({ message: { case: 'end', value: { code } } })
+    this.endAs({ code })
+  }
+
+  endAs(value: { code: string; controllerName?: string }): void {
+    for (const send of this.#out) send({ message: { case: 'end', value } })
   }
 
   /** Cuts every connection. */

@@ -97,6 +97,7 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     applier,
     upgrades: offers,
     hostLife,
+    audit,
     clock,
     log,
     fleetId,
@@ -150,12 +151,17 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
         await untilReported(registry, hostId, clock)
         return outcome
       },
-      removeHost: (hostId, _options, task) => removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task),
+      removeHost: (hostId, _options, task) => {
+        offers.clear(hostId)
+        return removeAgent({ hosts, links, pushes, ssh, local, secrets }, hostId, task)
+      },
     },
     pushes,
     secrets,
     async forgetHost(hostId) {
       const vmIds = vms.listByHost(hostId).map((vm) => vm.id)
+      const row = hosts.find(hostId)
+      if (row) await life.dropKey(row)
       await pushes.stop(hostId)
       await links.remove(hostId)
       hosts.remove(hostId)

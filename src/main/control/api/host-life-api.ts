@@ -24,8 +24,8 @@ export interface HostLife {
   upgradeAvailable(host: HostRow): Promise<string>
   /** A blob for one host of this tenant, and its end. Raises host/own-key-unusable, input/too-large. */
   joinBlob(tenant: string, expiresS: number): Promise<{ blob: string; expiresAt: Date }>
-  /** Asks the host, should it answer, to forget the key it is reached with; never waits for it. */
-  dropKey(host: HostRow): void
+  /** Asks the host, should it answer, to forget the key it is reached with. Never rejects. */
+  dropKey(host: HostRow): Promise<void>
 }
 
 export interface HostLifeApiDeps extends Pick<DrainDeps, 'vms'> {
@@ -65,7 +65,8 @@ export function hostLifeApi(
     revokeHost: (request, context) => {
       const host = resolve(request, context)
       hostLife.revoke(host.id)
-      life.dropKey(host)
+      // Its next report ends its session; the answer does not wait for the host.
+      void life.dropKey(host)
       return {}
     },
     upgradeHost: async (request, context) => {
@@ -82,7 +83,11 @@ function update({ hostLife }: HostLifeApiDeps, host: HostRow, request: UpdateHos
   return hostLife.edit(host.id, { name: name || host.name, labels })
 }
 
-async function upgrade({ registry, tasks, life, audit }: HostLifeApiDeps, upgrading: Map<string, string>, host: HostRow) {
+async function upgrade(
+  { registry, tasks, life, audit }: HostLifeApiDeps,
+  upgrading: Map<string, string>,
+  host: HostRow,
+) {
   const { id: hostId, tenant, name } = host
   const running = upgrading.get(hostId)
   if (running) return { task: taskView(tasks.get(tenant, running)) }

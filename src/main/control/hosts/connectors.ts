@@ -9,8 +9,8 @@ export interface ConnectorDeps {
   hosts: { find(id: string): HostRow | undefined }
   ssh: SshConnectorDeps
   local: LocalAgentDeps
-  /** For hosts that joined. */
-  key: Pick<OwnKey, 'open'>
+  /** For hosts that joined. Absent = none did. */
+  key?: Pick<OwnKey, 'open'>
 }
 
 /** The way to a host as its row says now; undefined when it is not in the fleet. */
@@ -18,7 +18,7 @@ export function connectorOf({ hosts, ssh, local, key }: ConnectorDeps, hostId: s
   const host = hosts.find(hostId)
   if (!host) return undefined
   if (host.credential === 'revoked') return revoked(host.name)
-  if (host.credential === 'key') return byOwnKey(ssh, key, host)
+  if (host.credential === 'key' && key) return byOwnKey(ssh, key, host)
   return host.kind === 'local' ? localConnector(local, host.name, host.agent) : sshConnector(ssh, host)
 }
 

@@ -1,6 +1,5 @@
 import type { Log } from '../../../ipc/base/log.ts'
 import { asFault } from '../../../ipc/faults.ts'
-import { actingItself } from '../store/actor.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostLive } from '../sync/registry.ts'
 import { askAgent } from './ask-agent.ts'
@@ -36,14 +35,16 @@ export function createHostLife(deps: HostLifeDeps) {
       return available(own, host, registry.live(host.id))
     },
     joinBlob: (tenant: string, expiresS: number) => makeJoinBlob(deps.blobs, tenant, expiresS),
-    dropKey(host: HostRow): void {
-      if (host.credential !== 'key') return
+    /** Resolves when the host was asked, whatever it answered; at once where there is no key or no session. */
+    async dropKey(host: HostRow): Promise<void> {
+      if (host.credential === 'login' || !registry.active(host.id)) return
       const asked = askAgent(registry, host, ({ connection, sessionId }) =>
         connection.client.dropKey({ sessionId }, { timeoutMs: DROP_KEY_MS }),
       )
       // The key ends by its date on a host that does not answer.
-      void actingItself(() => asked).catch((error: unknown) =>
-        log.warn('host.key-not-dropped', { host: host.name, message: asFault(error).message }),
+      await asked.then(
+        () => {},
+        (error: unknown) => log.warn('host.key-not-dropped', { host: host.name, message: asFault(error).message }),
       )
     },
     /** What of an upgrade is shown beside a host. */

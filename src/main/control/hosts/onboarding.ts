@@ -10,12 +10,12 @@ import { addSshHost } from './ssh-onboarding.ts'
  * a later step fails or the task is cancelled. Raises host/name-taken, host/already-added and the fault of the step.
  */
 export async function addHost(
-  deps: OnboardingDeps & { joins: JoinDeps },
+  deps: OnboardingDeps & { joins?: JoinDeps },
   input: AddHostInput,
   task: TaskContext,
 ): Promise<TaskOutcome> {
   const { name, way } = input
-  if (way.kind === 'ssh' && way.joined)
+  if (way.kind === 'ssh' && way.joined && deps.joins)
     return { resultId: await addJoinedHost(deps, deps.joins, { ...way, name }, task) }
   if (deps.hosts.findByName(deps.tenant, name)) throw new Fault('host/name-taken', 'conflict', { host: name })
   if (way.kind === 'local')

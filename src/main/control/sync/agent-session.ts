@@ -18,6 +18,7 @@ import { AGENT_PROTOCOL, TIMES } from '../../../ipc/units.ts'
 import type { ActiveSession, AgentConnection } from '../hosts/agent-connection.ts'
 import { judgeCredential } from '../hosts/credential-judge.ts'
 import type { UpgradeOffers } from '../hosts/upgrade-offers.ts'
+import type { AuditStore } from '../store/audit-store.ts'
 import type { ExposuresStore } from '../store/exposures-store.ts'
 import type { HostLifeStore } from '../store/host-life-store.ts'
 import type { HostRow } from '../store/host-row.ts'
@@ -50,6 +51,8 @@ export interface SessionDeps {
   upgrades?: Pick<UpgradeOffers, 'wire' | 'heard' | 'reported'>
   /** Absent = nobody keeps when keys end. */
   hostLife?: Pick<HostLifeStore, 'setCredentialEnds'>
+  /** Absent = nobody keeps who took a host over. */
+  audit?: Pick<AuditStore, 'add'>
   clock: Clock
   log: Log
   fleetId: string
@@ -164,7 +167,11 @@ class AgentSession {
 
   #apply(response: SyncResponse): void {
     const { message } = response
-    if (message.case === 'end') throw faultOfEnd(this.name, message.value)
+    if (message.case === 'end') {
+      const fault = faultOfEnd(this.name, message.value)
+      if (fault.code === 'agent/foreign-controller') this.#noteTaken(fault)
+      throw fault
+    }
     if (message.case !== 'report' || !this.#active) return
     const row = this.#deps.hosts.get(this.#host.id)
     this.#requireStanding(row)
@@ -178,6 +185,15 @@ class AgentSession {
   #requireStanding(row: HostRow): void {
     const fault = judgeCredential(row, this.#deps.clock.now())
     if (fault) throw fault
+  }
+
+  /** In the trail of the one who lost it too. */
+  #noteTaken({ params }: Fault): void {
+    const { audit } = this.#deps
+    const { id: hostId, tenant } = this.#host
+    const detail = { controller: params['controller'] ?? '' }
+    if (audit)
+      this.#stored('session.taken-not-stored', () => audit.add({ action: 'host.taken-over', tenant, hostId, detail }))
   }
 
   /** Only a key of ours ends by what its host says. */

@@ -39,7 +39,7 @@ function anApi({ available = '' } = {}) {
       did.push(`blob ${tenant} ${expiresS}`)
       return { blob: 'b', expiresAt: new Date(expiresS * 1000) }
     },
-    dropKey: ({ name }: { name: string }) => void did.push(`drop key ${name}`),
+    dropKey: async ({ name }: { name: string }) => void did.push(`drop key ${name}`),
   }
   const resolve = ({ host }: { host: string }, context: HandlerContext) =>
     stores.hosts.resolve(principalOf(context).tenant, host)

@@ -42,7 +42,7 @@ function anApi() {
       },
       upgradeAvailable: async () => '',
       joinBlob: async () => ({ blob: '', expiresAt: new Date(0) }),
-      dropKey: ({ name }) => void did.push(`drop key of ${name}`),
+      dropKey: async ({ name }) => void did.push(`drop key of ${name}`),
     },
     links: {
       tryNow: (id) => did.push(`try ${id}`),

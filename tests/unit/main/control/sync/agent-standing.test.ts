@@ -114,6 +114,21 @@ describe('the standing of a host', () => {
   })
 })
 
+describe('a host that another control plane takes', () => {
+  it('says by whom, and it stands in the trail of the one who lost it', async () => {
+    const { audit, host, run, attached } = aControlPlane('login')
+    const ended = run()
+    await attached()
+    agent.endAs({ code: 'foreign_controller', controllerName: 'laptop-2' })
+    expect(await ended).toMatchObject({
+      code: 'agent/foreign-controller',
+      params: { host: 'rack', controller: 'laptop-2' },
+    })
+    const [row] = audit.list({ hostId: host.id, limit: 1 })
+    expect(row).toMatchObject({ action: 'host.taken-over', detail: { controller: 'laptop-2' } })
+  })
+})
+
 describe('an offered upgrade on a session', () => {
   const offer = { version: '2.0.0', digest: '', sha256: 'e'.repeat(64), stagedPath: '/x' }
 
