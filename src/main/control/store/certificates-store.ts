@@ -133,15 +133,17 @@ export class CertificatesStore {
       .map(certificateOf)
   }
 
-  /** Idempotent: one that is revoked stays as it was revoked. Raises certificate/too-many-revoked. Pokes the tenant's hosts. */
+  /** Idempotent: one that is revoked stays as it was revoked; one serial of two CAs is revoked for every CA. Raises certificate/too-many-revoked. Pokes the tenant's hosts. */
   revoke(revocation: NewRevocation): RevokedRow {
     return this.#db.transaction(() => {
       const { tenant, serial } = revocation
       const known = this.findRevoked(tenant, serial)
-      if (known) return known
-      if (this.listRevoked(tenant).length >= MAX_REVOKED)
+      if (known && ['', revocation.caFingerprint].includes(known.caFingerprint)) return known
+      if (known)
+        this.#db.run('DELETE FROM revoked_certificates WHERE tenant = $tenant AND serial = $serial', { tenant, serial })
+      else if (this.listRevoked(tenant).length >= MAX_REVOKED)
         throw new Fault('certificate/too-many-revoked', 'permanent', { max: String(MAX_REVOKED) })
-      this.#insertRevoked(revocation)
+      this.#insertRevoked(known ? ofEveryCa(known, revocation) : revocation)
       const { caFingerprint, reason } = revocation
       const why = { ...(caFingerprint ? { ca: caFingerprint } : {}), ...(reason ? { reason } : {}) }
       this.#audit.add({ action: 'cert.revoke', tenant, detail: { serial, ...why } })
@@ -221,6 +223,16 @@ export class CertificatesStore {
       this.#db.changed('desired', host.id)
   }
 }
+
+/** Until the later end of the two. */
+const ofEveryCa = (known: RevokedRow, more: NewRevocation): NewRevocation => ({
+  ...more,
+  caFingerprint: '',
+  validBefore:
+    known.validBefore && more.validBefore
+      ? new Date(Math.max(known.validBefore.getTime(), more.validBefore.getTime()))
+      : null,
+})
 
 const certificateOf = (raw: RawCertificate): CertificateRow => ({
   serial: raw.serial,

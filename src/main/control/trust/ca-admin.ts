@@ -51,7 +51,8 @@ export async function importCa(deps: CaAdminDeps, request: ImportRequest): Promi
   if (known?.tenant === tenant && known.kind === kind) {
     const given = key && !(await isUsable(authorities, known)) ? await authorities.giveKey(known, key) : undefined
     if (!given && !ifAbsent) throw new Fault('ca/key-taken', 'conflict', { ca: known.name, kind })
-    return { ca: makeSigning ? cas.setSigning(given ?? known) : (given ?? known), created: false }
+    const ca = cas.get(tenant, (given ?? known).id)
+    return { ca: makeSigning ? cas.setSigning(ca) : ca, created: false }
   }
   const first = cas.inUse(tenant, kind).length === 0
   if (key) {
@@ -67,7 +68,9 @@ export async function importCa(deps: CaAdminDeps, request: ImportRequest): Promi
 export async function useCa({ cas, authorities }: CaAdminDeps, tenant: string, ref: string): Promise<CaRow> {
   const ca = cas.get(tenant, ref)
   await authorities.open(ca)
-  return cas.setSigning(ca)
+  // Whoever retired it meanwhile may have removed its key.
+  if (!authorities.key(ca)) throw new Fault('ca/key-removed', 'permanent', { ca: ca.name })
+  return cas.setSigning(cas.get(tenant, ca.id))
 }
 
 /**
@@ -87,7 +90,8 @@ export async function retireCa(deps: CaAdminDeps, tenant: string, ref: string, f
 
 /** Removes the private key of a retired CA that no VM needs, one in quarantine included. */
 export async function dropUnneeded({ cas, authorities, vms }: CaAdminDeps, ca: CaRow): Promise<void> {
-  if (ca.state !== 'retired') return
+  // As it is now: it may be in use again since it was looked up.
+  if (cas.list(ca.tenant).find(({ id }) => id === ca.id)?.state !== 'retired') return
   const needed = cutOffBy(ca, cas.inUse(ca.tenant, ca.kind), vms.list(ca.tenant), { deletedToo: true })
   if (needed.length === 0) await authorities.dropKey(ca)
 }

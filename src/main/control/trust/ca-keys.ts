@@ -85,16 +85,18 @@ export class CaKeyFiles implements CaKeys {
   /** Files that whoever has this folder could open are sealed by the passphrase from now on; how many. Nothing without one. */
   async lockByPassphrase(): Promise<number> {
     if ((await this.#deps.passphrase()) === undefined) return 0
-    const open = (await this.#all()).filter(({ sealed }) => sealed.by === 'key-file')
+    const all = await this.#all()
+    const open = all.filter(({ sealed }) => sealed.by === 'key-file')
     for (const { id, sealed } of open) await this.#write(id, await this.#lock(id, await this.#secretOf(id, sealed)))
-    await rm(join(this.#deps.dir, KEY_FILE), { force: true })
+    // One that could not be read now may need it.
+    if (all.length === (await this.#ids()).length) await rm(join(this.#deps.dir, KEY_FILE), { force: true })
     return open.length
   }
 
   async #lock(id: string, secret: Buffer): Promise<Sealed> {
     const passphrase = await this.#deps.passphrase()
     if (passphrase === undefined) return { by: 'key-file', ...encrypted(id, await this.#keyBeside(true), secret) }
-    const salt = (await this.#salts())[0] ?? randomBytes(16)
+    const salt = await this.#saltOf(passphrase)
     return { by: 'passphrase', salt, ...encrypted(id, await this.#stretch(passphrase, salt), secret) }
   }
 
@@ -143,14 +145,26 @@ export class CaKeyFiles implements CaKeys {
     return known
   }
 
-  async #salts(): Promise<Buffer[]> {
-    return (await this.#all()).flatMap(({ sealed }) => (sealed.by === 'passphrase' ? [sealed.salt] : []))
+  /** That of the keys which this passphrase opens. Raises for one that opens none of them: a slip would lose what it seals. */
+  async #saltOf(passphrase: string): Promise<Buffer> {
+    let some = false
+    for (const { id, sealed } of await this.#all()) {
+      if (sealed.by !== 'passphrase') continue
+      some = true
+      if (opened(id, await this.#stretch(passphrase, sealed.salt), sealed)) return sealed.salt
+    }
+    if (some) throw new Unusable('the passphrase given opens none of the keys that are sealed by one', GIVE_PASSPHRASE)
+    return randomBytes(16)
+  }
+
+  async #ids(): Promise<string[]> {
+    const names = await readdir(this.#deps.dir).catch(() => [])
+    const ids = names.filter((name) => name.endsWith(SUFFIX)).map((name) => name.slice(0, -SUFFIX.length))
+    return ids.filter(isId)
   }
 
   async #all(): Promise<{ id: string; sealed: Sealed }[]> {
-    const names = await readdir(this.#deps.dir).catch(() => [])
-    const ids = names.filter((name) => name.endsWith(SUFFIX)).map((name) => name.slice(0, -SUFFIX.length))
-    const read = ids.filter(isId).map(async (id) => ({ id, sealed: await this.#read(id).catch(() => undefined) }))
+    const read = (await this.#ids()).map(async (id) => ({ id, sealed: await this.#read(id).catch(() => undefined) }))
     return (await Promise.all(read)).flatMap(({ id, sealed }) => (sealed ? [{ id, sealed }] : []))
   }
 

@@ -37,9 +37,16 @@ export async function recoverCas({ cas, vms, keys, log }: RecoverDeps): Promise<
   }
 }
 
+/** What it signed is proof. Whom a VM trusts may be the word of a host: only where all of one tenant say it. */
 function whoKnows(rows: readonly VmRow[], line: string, blob: Buffer): { tenant: string; kind: CaKind } | undefined {
-  const trusting = rows.find(({ trustedCas }) => trustedCas?.includes(line))
-  if (trusting) return { tenant: trusting.tenant, kind: 'user' }
-  const certified = rows.find(({ hostCertificate }) => parseCertificateLine(hostCertificate)?.caBlob.equals(blob))
-  return certified && { tenant: certified.tenant, kind: 'host' }
+  const certified = rows.find(({ hostCertificate }) => isSignedBy(hostCertificate, blob))
+  if (certified) return { tenant: certified.tenant, kind: 'host' }
+  const trusting = new Set(rows.flatMap((vm) => (vm.trustedCas?.includes(line) ? [vm.tenant] : [])))
+  const [tenant] = trusting
+  return tenant !== undefined && trusting.size === 1 ? { tenant, kind: 'user' } : undefined
+}
+
+function isSignedBy(line: string, blob: Buffer): boolean {
+  const certificate = parseCertificateLine(line)
+  return certificate?.caBlob.equals(blob) === true && certificate.signed
 }

@@ -55,7 +55,7 @@ export function revoke(deps: RevocationDeps, request: RevokeRequest): RevokedRow
   const named = request.certificate === '' ? undefined : readCertificate(deps, tenant, request.certificate)
   if (named && serial !== '' && serial !== named.serial)
     throw invalid('serial', serial, `the certificate given has serial ${named.serial}`)
-  const known = deps.certificates.find(tenant, named?.serial ?? serial)
+  const known = named ? undefined : deps.certificates.find(tenant, serial)
   if (known?.kind === 'host') throw new Fault('certificate/of-host', 'permanent', { serial: known.serial })
   return deps.certificates.revoke({
     tenant,

@@ -117,6 +117,30 @@ describe('private keys of CAs', () => {
     expect(await keys('correct horse').lockByPassphrase()).toBe(0)
   })
 
+  it('that cannot be read while the others are sealed keep the key beside them, which opens them later', async () => {
+    const other = anId()
+    await keys().keep(id, key)
+    await keys().keep(other, key)
+    const whole = fs.readFileSync(file())
+    fs.rmSync(file())
+    fs.mkdirSync(file())
+    await keys('correct horse').lockByPassphrase()
+    fs.rmdirSync(file())
+    fs.writeFileSync(file(), whole)
+    expect(await opens(keys('correct horse'))).toBe(true)
+  })
+
+  it('are sealed by no other passphrase than the first, so that none is lost to a slip', async () => {
+    const [open, later] = [anId(), anId()]
+    await keys('correct horse').keep(id, key)
+    await keys().keep(open, key)
+    const slipped = keys('corect horse')
+    await expect(slipped.keep(later, key)).rejects.toThrow('opens none of the keys')
+    await expect(slipped.lockByPassphrase()).rejects.toThrow('opens none of the keys')
+    expect((await keys().open(open)).kind).toBe('key')
+    expect(await opens(keys('correct horse'))).toBe(true)
+  })
+
   it('all share one stretching of the passphrase in a process', async () => {
     const [one, two] = [anId(), anId()]
     const held = keys('correct horse')

@@ -47,6 +47,12 @@ describe('a list of revoked certificates', () => {
     expect(one.equals(two)).toBe(true)
   })
 
+  it('that revokes serial 0 is none, as OpenSSH takes no such list either', () => {
+    const written = writeKrl(krl([{ caBlob: first, serials: [0x1122334455667788n] }]))
+    const zero = Buffer.from(written.toString('hex').replace('1122334455667788', '0'.repeat(16)), 'hex')
+    expect(readKrl(zero)).toBeUndefined()
+  })
+
   it('may be empty', () => {
     expect(readKrl(writeKrl(krl([])))).toEqual(krl([]))
   })

@@ -1,12 +1,23 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createCa, dropUnneeded, retireCa } from '../../../../../src/main/control/trust/ca-admin.ts'
-import { readKrl } from '../../../../../src/main/control/trust/openssh/krl.ts'
+import { blobIn } from '../../../../../src/main/control/trust/authorities.ts'
+import { createCa, dropUnneeded, importCa, retireCa, useCa } from '../../../../../src/main/control/trust/ca-admin.ts'
+import { certificateLine, NO_END, signCertificate } from '../../../../../src/main/control/trust/openssh/certificate.ts'
+import { readKrl, revokes } from '../../../../../src/main/control/trust/openssh/krl.ts'
+import { blobOf, canonicalLine } from '../../../../../src/main/control/trust/openssh/public-key.ts'
 import { revoke } from '../../../../../src/main/control/trust/revocations.ts'
-import { aStore, aVm, faultOf } from '../a-store.ts'
+import { aHost, aStore, aVm, faultOf } from '../a-store.ts'
 import { aKeyLine, aTrust, MemoryKeys } from './a-trust.ts'
 
 const DAY_MS = 24 * 3600_000
 const named = { tenant: 'default', kind: 'user' as const, makeSigning: true, ifAbsent: false }
+
+/** The last place where `from` stands has `to`, of the same length. */
+const bytesReplaced = (bytes: Buffer, from: Buffer, to: Buffer): Buffer => {
+  const made = Buffer.from(bytes)
+  to.copy(made, bytes.lastIndexOf(from))
+  return made
+}
 
 async function aFleet() {
   const fleet = aTrust()
@@ -78,6 +89,28 @@ describe('a CA', () => {
     expect(cas.list('default', 'user').map(({ state }) => state)).toEqual(['retired', 'signing'])
   })
 
+  it('that came back into use keeps its key, whatever was known of it before', async () => {
+    const { trust, vms, host, cas, keys } = await aFleet()
+    const vm = vms.create(aVm(host.id))
+    await createCa(trust.admin, { ...named, name: 'next' })
+    const { ca: retired } = await retireCa(trust.admin, 'default', 'user-ca', true)
+    await useCa(trust.admin, 'default', 'user-ca')
+    vms.edit(vm.id, 'vm.delete', { deletedAt: new Date(), graceS: 0 })
+    vms.reap(host.id, [vm.id])
+    await dropUnneeded(trust.admin, retired)
+    expect(keys.kept.has(retired.id)).toBe(true)
+    expect(cas.signing('default', 'user')?.id).toBe(retired.id)
+  })
+
+  it('that loses its key while it is asked to sign does not sign', async () => {
+    const { trust, cas, keys } = await aFleet()
+    await createCa(trust.admin, { ...named, name: 'next' })
+    const asked = useCa(trust.admin, 'default', 'user-ca')
+    await retireCa(trust.admin, 'default', 'user-ca', true)
+    await expect(asked).rejects.toMatchObject({ code: 'ca/key-removed' })
+    expect(keys.kept.has(cas.signing('default', 'user')!.id)).toBe(true)
+  })
+
   it('leaves no key behind when its row could not be written', async () => {
     const { trust, keys } = await aFleet()
     const before = keys.kept.size
@@ -118,6 +151,40 @@ describe('a CA', () => {
     expect(row.caId).toBe(lost.id)
   })
 
+  it.each([
+    ['two tenants', 'user', (line: string) => ({ trustedCas: [line] }), ['default', 'lab']],
+    [
+      'a certificate that it never signed',
+      'host',
+      (_: string, forged: string) => ({ hostCertificate: forged }),
+      ['lab'],
+    ],
+  ] as const)('that is lost is not given away on the word of hosts: %s', async (_, kind, claim, tenants) => {
+    const { keys, cas } = await aFleet()
+    const lost = cas.signing('default', kind)!
+    const body = {
+      kind: 'host',
+      serial: 1n,
+      keyId: 'x',
+      principals: ['x'],
+      validAfter: 0n,
+      validBefore: NO_END,
+    } as const
+    const other = generateKeyPairSync('ed25519').privateKey
+    const signed = signCertificate(other, blobOf(other), { ...body, criticalOptions: {}, extensions: [] })
+    const forged = certificateLine(bytesReplaced(signed, blobOf(other), blobIn(lost)), '')
+    const anew = aTrust(aStore(), keys)
+    anew.tenants.create('lab', { maxVms: null, maxVcpus: null, maxMemMb: null, maxDiskGb: null, graceS: null })
+    const lab = anew.hosts.create(aHost({ name: 'lab', tenant: 'lab' }))
+    for (const tenant of tenants) {
+      const vm = { ...aVm((tenant === 'lab' ? lab : anew.host).id), ...claim(lost.publicKey, forged) }
+      anew.vms.adopt({ ...vm, forceStop: false, restartCount: 0 })
+    }
+    await anew.trust.start()
+    expect(anew.cas.findByKey(lost.publicKey)).toBeUndefined()
+    expect(keys.kept.has(lost.id)).toBe(true)
+  })
+
   it('of another tenant is made with that tenant, and both at once are made once', async () => {
     const { trust, tenants, cas } = await aFleet()
     tenants.create('lab', { maxVms: null, maxVcpus: null, maxMemMb: null, maxDiskGb: null, graceS: null })
@@ -142,6 +209,29 @@ describe('revocations', () => {
     expect(hosts.get(host.id).epoch).toBe(before + 1n)
     revoke(stores, { ...serial(6n), tenant: 'lab' })
     expect(hosts.get(host.id).epoch).toBe(before + 1n)
+  })
+
+  it('of one serial by two authorities both hold, to the later end', async () => {
+    const stores = await aFleet()
+    const { trust, cas } = stores
+    const [one, two] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
+    for (const [name, key] of Object.entries({ one, two })) {
+      const publicKey = canonicalLine(blobOf(key))
+      await importCa(trust.admin, { ...named, name, makeSigning: false, privateKey: '', passphrase: '', publicKey })
+    }
+    const certificate = (key: KeyObject, validBefore: bigint) => {
+      const body = { kind: 'user', serial: 7n, keyId: '', principals: ['root'], validAfter: 0n, validBefore } as const
+      return certificateLine(signCertificate(key, blobOf(key), { ...body, criticalOptions: {}, extensions: [] }), '')
+    }
+    const end = 2_000_000_000n
+    for (const line of [certificate(one, end), certificate(two, end + 1n), certificate(one, end)])
+      revoke(stores, { tenant: 'default', serial: '', certificate: line, reason: '' })
+    const krl = readKrl(trust.krl('default'))!
+    for (const key of [one, two]) expect(revokes(krl, blobOf(key), 7n)).toBe(true)
+    expect(stores.certificates.listRevoked('default')).toMatchObject([
+      { validBefore: new Date(Number(end + 1n) * 1000) },
+    ])
+    expect(cas.list('default', 'user')).toHaveLength(3)
   })
 
   it('are dropped a month after the end of what they revoke, and one whose end nobody knows stays', async () => {
