@@ -25,7 +25,7 @@ const BOOT_TIMEOUT_MS = 120_000
 const STEP_TIMEOUT_MS = 60_000
 const SSHD_LOG_BYTES = 4096
 /** Tables that tell what happened and may grow for ever; everything else must be as before. */
-const HISTORY = ['audit', 'tasks', 'task_steps']
+const HISTORY = ['audit', 'tasks', 'task_steps', 'sent_snapshots']
 const VM = 'web1'
 
 /** The main path, step by step, over one way in. */

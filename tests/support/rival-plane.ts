@@ -52,8 +52,8 @@ export class RivalPlane {
   #over: Promise<void> = Promise.resolve()
   /** Why its last session ended; undefined = it lives, or none was tried. */
   told: Fault | undefined
-  /** The agent's epoch that this store's data is known to take into account. */
-  base = 0n
+  /** The agent's epoch that this store's data takes into account; another when its data becomes another. */
+  knows = { epoch: 0n }
 
   constructor(name: string, parent: string) {
     this.name = name
@@ -97,7 +97,11 @@ export class RivalPlane {
         log: silentLog,
       },
     })
-    stores.db.onReplaced(() => this.#applier.forgetAll())
+    stores.db.onReplaced(() => {
+      this.#applier.forgetAll()
+      // A rebuild takes into account what the host was told; nothing is sent before.
+      this.knows.epoch = this.host?.sentEpoch ?? 0n
+    })
   }
 
   /** Puts the host into the store, as adding it would. */
@@ -205,7 +209,7 @@ export class RivalPlane {
     if (!this.older) return
     const { epoch } = seenBy(this.registry.live(HOST_ID))
     this.stores.hosts.overrule(HOST_ID, epoch)
-    this.base = epoch
+    this.knows.epoch = epoch
   }
 
   async close(): Promise<void> {

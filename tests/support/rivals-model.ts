@@ -50,6 +50,8 @@ export class RivalsModel {
   #identity!: Identity
   #sessions!: AgentSessions
   #diskFails = false
+  /** The life of one agent process: writes under way, and none once it is dead. */
+  #life = { dead: false, writes: new Set<Promise<void>>() }
   /** What ran when all was quiet, and which run of it. */
   #ran = new Map<string, unknown>()
   #kept = new Set<string>()
@@ -98,6 +100,7 @@ export class RivalsModel {
   async #boot(): Promise<void> {
     this.#identity = await Identity.load(join(this.#dir, 'identity.json'))
     const identity = this.#identity
+    const disk = this.#diskOf(this.#life)
     Object.assign(this.#rig, {
       epochs: {
         get epoch() {
@@ -106,7 +109,7 @@ export class RivalsModel {
         get epochDigest() {
           return identity.epochDigest
         },
-        raiseEpoch: (epoch: bigint, digest: string) => this.#disk(() => identity.raiseEpoch(epoch, digest)),
+        raiseEpoch: (epoch: bigint, digest: string) => disk(() => identity.raiseEpoch(epoch, digest)),
       },
     })
     await this.#rig.restart()
@@ -115,9 +118,10 @@ export class RivalsModel {
 
   /** The identity, with each change of owner noted. */
   #owned(identity: Identity): SessionIdentity {
+    const disk = this.#diskOf(this.#life)
     const adopt = async (fleetId: string, name: string) => {
       const before = identity.fleetId
-      await this.#disk(() => identity.adopt(fleetId, name))
+      await disk(() => identity.adopt(fleetId, name))
       if (before !== fleetId) this.#events.push({ owner: fleetId, name })
       if (before !== '' && before !== fleetId) this.tally.takeOvers++
     }
@@ -130,12 +134,16 @@ export class RivalsModel {
     })
   }
 
-  async #disk(write: () => Promise<void>): Promise<void> {
-    if (this.#diskFails) {
-      this.#diskFails = false
-      throw new Error('no space left on device')
+  #diskOf(life: { dead: boolean; writes: Set<Promise<void>> }) {
+    return async (write: () => Promise<void>): Promise<void> => {
+      if (life.dead || this.#diskFails) {
+        this.#diskFails = false
+        throw new Error('no space left on device')
+      }
+      const writing = write()
+      life.writes.add(writing)
+      await writing.finally(() => life.writes.delete(writing))
     }
-    await write()
   }
 
   get #agent() {
@@ -143,10 +151,12 @@ export class RivalsModel {
   }
 
   #seenBy(plane: RivalPlane): (snapshot: Snapshot) => void {
+    // What was on its way when its store was put back is of the store before.
+    const { knows, fleetId } = plane
     return (snapshot) => {
       this.tally.accepted++
-      this.#events.push({ by: plane, fleetId: plane.fleetId, snapshot, knew: plane.base })
-      plane.base = snapshot.epoch
+      this.#events.push({ by: plane, fleetId, snapshot, knew: knows.epoch })
+      knows.epoch = snapshot.epoch
     }
   }
 
@@ -201,20 +211,22 @@ export class RivalsModel {
     if (copy === undefined) return
     await plane.restart(copy)
     // What its rows say they were sent is what it can take into account.
-    plane.base = plane.host?.sentEpoch ?? 0n
+    plane.knows = { epoch: plane.host?.sentEpoch ?? 0n }
     this.tally.restored++
   }
 
   async #rebuild(plane: RivalPlane): Promise<void> {
     if (await plane.loseAndRebuild(this.#agent, this.#seenBy(plane))) this.tally.rebuilt++
-    plane.base = plane.host?.sentEpoch ?? 0n
   }
 
   /** The agent ends and is started again; guests run on. */
   async #restart(): Promise<void> {
     this.tally.restarts++
+    this.#life.dead = true
+    await Promise.allSettled(this.#life.writes)
     for (const plane of this.#planes) await plane.cut()
     await this.#rig.engine.stop()
+    this.#life = { dead: false, writes: new Set() }
     await this.#boot()
   }
 
@@ -279,7 +291,11 @@ export class RivalsModel {
         expect(event.snapshot.epoch >= epoch, 'epochs never fall').toBe(true)
         if (epoch === event.snapshot.epoch)
           expect(event.snapshot.contentSha256, 'one epoch, one content').toEqual(contentSha256)
-        else expect(event.knew >= epoch, `${event.by.name} overtook what it did not know`).toBe(true)
+        else
+          expect(
+            event.knew >= epoch,
+            `${event.by.name} (knew ${event.knew}, sends ${event.snapshot.epoch}) overtook ${last.by.name} ${epoch}`,
+          ).toBe(true)
       }
       last = event
     }

@@ -169,9 +169,15 @@ export class HostsStore {
     this.#db.transaction(() => {
       const row = this.get(id)
       this.#db.run(
-        `UPDATE hosts SET epoch = max(epoch, $hostEpoch) + 1, sent_epoch = $hostEpoch, sent_digest = '' WHERE id = $id`,
+        `UPDATE hosts SET epoch = max(epoch, $hostEpoch) + 1, sent_epoch = max(sent_epoch, $hostEpoch), sent_digest = ''
+         WHERE id = $id`,
         { id, hostEpoch },
       )
+      // Whatever the host was told under it is known from now on, and overruled.
+      this.#db.run("INSERT OR REPLACE INTO sent_snapshots (host_id, epoch, digest) VALUES ($id, $hostEpoch, '')", {
+        id,
+        hostEpoch,
+      })
       const detail = { epoch: String(row.sentEpoch), host_epoch: String(hostEpoch) }
       this.#note('host.use-older-data', row, row, detail)
       this.#db.changed('host', id)
