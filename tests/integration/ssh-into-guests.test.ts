@@ -67,15 +67,19 @@ describe.skipIf(privateSshdImpossible())('the way into guests by the person’s 
     expect(ended).toEqual(all.map((_, i) => [0, `${i}\n`, '']))
   })
 
-  it('the key of a login is on no disk, and its socket ends with it', async () => {
+  it('a login has a socket and known hosts while it lasts, and no key on any disk', async () => {
     const dir = join(fleet.rack.dataDir, 'run/ssh')
-    expect(readdirSync(dir)).toEqual([])
-    const open = fleet.run(['ssh', ...BATCH, 'web.eitri', 'cat'], { input: 'x' })
-    await open
-    await until(
-      () => (readdirSync(dir).length === 0 ? true : undefined),
-      () => readdirSync(dir).join(),
+    const empty = () =>
+      until(
+        () => (readdirSync(dir).length === 0 ? true : undefined),
+        () => readdirSync(dir).join(),
+      )
+    await empty()
+    const during = await ssh('web.eitri', `ls ${dir}; cat ${dir}/*.known`)
+    expect(during.stdout).toMatch(
+      /^root@web\.eitri\nroot@web\.eitri\.known\n@cert-authority default\.web,web\.eitri ssh-ed25519 \S+\ndefault\.web,web\.eitri ssh-ed25519 \S+\n$/,
     )
+    await empty()
   })
 
   it('the agent of a login is not lent to the guest', async () => {
