@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeHosts } from '../support/describe-hosts.ts'
 import { Desktop } from '../support/eitri.ts'
 import { agentsOf, connected, tryAddHost } from '../support/fleet.ts'
+import { loginsOf } from '../support/logins.ts'
 import { startSshHost } from '../support/ssh-host.ts'
 
 describeHosts('signing in to a host', { timeout: 60_000 }, () => {
@@ -22,13 +23,18 @@ describeHosts('signing in to a host', { timeout: 60_000 }, () => {
     expect(desktop.filesWith(password)).toEqual([])
   })
 
-  it('installs a root agent by sudo for a login that may, and lets that login steer it', async () => {
+  it('installs a root agent by sudo with one sign-in, and lets that login steer it from the next one on', async () => {
     await using host = await startSshHost({ name: 'rack2' })
     const key = ['--identity', host.clientKeyPath, '--accept-host-key', host.hostKeyFingerprint]
     const way = ['rack2', '--ssh', `ops@${host.address}`, ...key, '--sudo', '--password-stdin']
     const added = await tryAddHost(desktop, way, { input: `\n${host.passwords.ops}\n` })
     expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
-    expect(await connected(desktop, 'rack2')).toMatchObject({ runs_as: 'root', carrier: 'streamlocal' })
+    expect(await connected(desktop, 'rack2')).toMatchObject({ runs_as: 'root', carrier: 'stdio' })
+    expect(loginsOf(host)).toBe(1)
+    const sessions = host.listProcesses().filter(({ argv }) => argv[0]?.startsWith('sshd: ops'))
+    for (const { pid } of sessions) process.kill(pid, 'SIGKILL')
+    const carrier = async () => (await desktop.must(['host', 'show', 'rack2'])).carrier
+    await expect.poll(carrier, { timeout: 20_000, interval: 250 }).toBe('streamlocal')
     expect(host.exists('/run/eitri/agent.sock')).toBe(true)
     expect(agentsOf(host)).toHaveLength(1)
     expect(desktop.filesWith(host.passwords.ops)).toEqual([])
