@@ -65,4 +65,7 @@ function putEpoch({ db }: Stores, { id }: HostRow, epoch: bigint | undefined): v
       "UPDATE hosts SET epoch = max(epoch, $epoch) + 1, sent_epoch = max(sent_epoch, $epoch), sent_digest = '' WHERE id = $id",
       { id, epoch },
     )
+  db.run("INSERT INTO sent_snapshots (host_id, epoch, digest) SELECT id, sent_epoch, '' FROM hosts WHERE id = $id", {
+    id,
+  })
 }
