@@ -55,7 +55,7 @@ export class HopPool {
       const entry = known ?? this.#open(key, owner, hops.slice(0, -1), hop, open, signal)
       entry.users++
       try {
-        const { connection, key: filed, outer } = await entry.opened
+        const { connection, key: filed, outer } = await unlessAborted(entry.opened, signal)
         return this.#through(entry, connection, hop, [...outer.keys, filed])
       } catch (error) {
         entry.users--
@@ -95,6 +95,8 @@ export class HopPool {
         probe: () => {},
         onDead: () => connection.close(),
       })
+      // Everybody who waited has gone.
+      if (entry.users === 0) connection.close()
       void connection.closed.then(() => {
         stop()
         forget()
@@ -125,6 +127,16 @@ export class HopPool {
       },
     }
   }
+}
+
+/** Another one's sign-in may wait for a person: nobody else has to. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /** An address alone does not say which host of several it is. */
