@@ -174,6 +174,22 @@ describe('hosts behind a jump host', () => {
     expect(fault.params['detail']).toBe('127.0.0.1 on the way forbids forwarding (AllowTcpForwarding)')
   })
 
+  it('are carried by the system’s ssh when it takes only what that has', async () => {
+    await using modern = await startPrivateSshd(['KexAlgorithms sntrup761x25519-sha512@openssh.com'])
+    configure(modern)
+    const { connection, asked, hostKeys, ssh } = await enter('one')
+    expect(connection.client).toBe('openssh')
+    expect(asked.map((question) => question.kind === 'host_key' && question.host)).toEqual([
+      'bastion (on the way to one)',
+      'one',
+    ])
+    expect(hostKeys.map(({ port }) => port)).toEqual([modern.port, one!.port])
+    expect(ssh).toMatchObject({ client: 'openssh', typed: { host: 'one' } })
+    connection.close()
+    await connection.closed
+    await expect.poll(() => modern.sessions(), { timeout: 5_000 }).toEqual([])
+  })
+
   it('wait for a person when its key has changed, and go on when that key is accepted, their own untouched', async () => {
     await using rebuilt = await startPrivateSshd()
     configure(rebuilt)

@@ -44,7 +44,10 @@ export async function signInTo(
     if (!(error instanceof Fault) || error.code !== 'ssh/unsupported') throw error
     // Its server has other algorithms since it was added.
     const detail = noCommonAlgorithm(error.params['need'] ?? '')
-    const connection = await byOpenssh(deps, host, ssh, signal, asker)
+    const connection = await byOpenssh(deps, host, ssh, signal, asker).catch((cause: unknown) => {
+      // Without an ssh that can, what the server wants is the better word.
+      throw cause instanceof Fault && cause.code === 'ssh/unsupported' ? error : cause
+    })
     deps.setSsh(host.id, { ...ssh, client: 'openssh', clientDetail: detail, typed: typedOf(ssh) })
     return connection
   }

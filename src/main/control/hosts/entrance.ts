@@ -34,8 +34,8 @@ export interface Entering {
 
 /** The way in of one client, step by step. */
 export interface Door {
-  reach(step: Pick<StepContext, 'detail'>): Promise<void>
-  /** The door to go on with: another one when this client turns out not to be able. */
+  /** The door to go on with, here and below: another one when this client turns out not to be able. */
+  reach(step: Pick<StepContext, 'detail'>): Promise<Door>
   checkKey(step: Pick<StepContext, 'detail'>): Promise<Door>
   signIn(step: Pick<StepContext, 'detail'>): Promise<Entrance>
   /** Nothing of it stays open. Idempotent. */

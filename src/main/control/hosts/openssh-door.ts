@@ -27,13 +27,14 @@ export class OpensshDoor implements Door {
     this.#detail = detail
   }
 
-  async reach(step: Pick<StepContext, 'detail'>): Promise<void> {
+  async reach(step: Pick<StepContext, 'detail'>): Promise<Door> {
     const { host, hops } = this.#entering.read
     const { address, port } = host.target
     const through = host.says.proxyCommand ? ' by its ProxyCommand' : hops.map((hop) => ` through ${hop.target.host}`)
     step.detail([`${address}:${port}`, through].flat().join(''))
     this.#dial = await this.#open(AbortSignal.any([this.#entering.task.signal, this.#stop.signal]))
     await this.#dial.shown
+    return this
   }
 
   async checkKey(step: Pick<StepContext, 'detail'>): Promise<Door> {

@@ -5,9 +5,10 @@ import { type HostKeys, readTrust } from './host-key-trust.ts'
 import { giveOnTheWay, promptLogin, secretsOnTheWay } from './login-secrets.ts'
 import type { Learnt } from './openssh/answers.ts'
 import { dialOpenssh, type OpensshDial, type OpensshDialOptions } from './openssh/dial.ts'
+import { requireOpenssh } from './openssh/version.ts'
 import type { HostSecrets } from './secrets.ts'
 import type { SshTarget } from './ssh/config.ts'
-import type { RunLocal } from './ssh/config-reader.ts'
+import { type RunLocal, runLocal } from './ssh/config-reader.ts'
 import type { Secrets } from './ssh/credentials.ts'
 import type { ResolvedWay } from './ssh-way.ts'
 
@@ -37,10 +38,11 @@ export interface OpensshWay {
   signal: AbortSignal
 }
 
-/** Lets the system's ssh sign in, with what is known here about keys and secrets. As `dialOpenssh`. */
-export function dialByOpenssh(deps: SshDeps, options: OpensshWay): Promise<OpensshDial> {
+/** Lets the system's ssh sign in, with what is known here about keys and secrets. Raises ssh/unsupported; else as `dialOpenssh`. */
+export async function dialByOpenssh(deps: SshDeps, options: OpensshWay): Promise<OpensshDial> {
   const { tenant, name, way, typed, secrets, ask, judge, signal } = options
   const target: SshTarget = { ...way.host.target, host: name }
+  await requireOpenssh(name, { run: deps.run ?? runLocal, platform: process.platform, signal })
   const { proxyCommand, knownHostsCommand } = way.host.says
   return dialOpenssh({
     target,

@@ -19,7 +19,9 @@ export async function enterSshHost(
   const { choice } = read
   let door: Door = choice.client === 'openssh' ? new OpensshDoor(entering, choice.detail) : new Ssh2Door(entering)
   try {
-    await task.step('Reach address', (step) => door.reach(step))
+    await task.step('Reach address', async (step) => {
+      door = await door.reach(step)
+    })
     await task.step('Check host key', async (step) => {
       door = await door.checkKey(step)
     })

@@ -34,13 +34,18 @@ export class Ssh2Door implements Door {
     this.#named = this.#hops.map((hop) => onTheWay(hop, host.target.host))
   }
 
-  async reach(step: Pick<StepContext, 'detail'>): Promise<void> {
+  async reach(step: Pick<StepContext, 'detail'>): Promise<Door> {
     const { address, port } = this.#target
-    const { signal } = this.#entering.task
     step.detail(`${address}:${port}`)
-    this.#lease = await this.#leased(signal, step)
-    this.#socket = await this.#lease.socketTo(this.#target)
+    try {
+      this.#lease = await this.#leased(this.#entering.task.signal, step)
+      this.#socket = await this.#lease.socketTo(this.#target)
+    } catch (error) {
+      const door = this.#another(error, step)
+      return door.reach(step)
+    }
     step.detail([`${address}:${port}`, ...this.#hops.map((hop) => `through ${hop.host}`)].join(' '))
+    return this
   }
 
   async checkKey(step: Pick<StepContext, 'detail'>): Promise<Door> {
@@ -50,11 +55,7 @@ export class Ssh2Door implements Door {
       this.#key = await acceptHostKey(this.#target, deps.hostKeys, task, step, given)
       return this
     } catch (error) {
-      if (!(error instanceof Fault) || error.code !== 'ssh/unsupported') throw error
-      this.leave()
-      const detail = noCommonAlgorithm(error.params['need'] ?? '')
-      step.detail(detail)
-      const door = new OpensshDoor(this.#entering, detail)
+      const door = this.#another(error, step)
       try {
         await door.reach(step)
         return await door.checkKey(step)
@@ -63,6 +64,15 @@ export class Ssh2Door implements Door {
         throw cause
       }
     }
+  }
+
+  /** For a server that ssh2 has nothing in common with; any other error is thrown on. */
+  #another(error: unknown, step: Pick<StepContext, 'detail'>): Door {
+    if (!(error instanceof Fault) || error.code !== 'ssh/unsupported') throw error
+    this.leave()
+    const detail = noCommonAlgorithm(error.params['need'] ?? '')
+    step.detail(detail)
+    return new OpensshDoor(this.#entering, detail)
   }
 
   async signIn(step: Pick<StepContext, 'detail'>): Promise<Entrance> {

@@ -71,10 +71,6 @@ const unreachable = (words: Words, detail: string, address = words.address) =>
 /** In the order of what counts: the first that any line fits decides. */
 const RULES: readonly Rule[] = [
   {
-    says: /Bad configuration option: knownhostscommand/i,
-    fault: (_, { host }) => needsNewer(host),
-  },
-  {
     says: /[Bb]ad configuration option|^Bad owner or permissions on|^\S+ line \d+: |: line \d+: |^jumphost loop via /,
     fault: ({ input }, words) => {
       // Shells of a ProxyCommand number their lines too; ssh ends at once over its own.
@@ -140,14 +136,6 @@ const RULES: readonly Rule[] = [
     fault: (_, words) => transient('ssh/not-now', words, { address: words.address, detail: words.telling }),
   },
 ]
-
-/** The system's ssh is too old to ask this app about host keys. */
-export const needsNewer = (host: string): Fault =>
-  new Fault('ssh/unsupported', 'permanent', {
-    host,
-    need: 'the system ssh, of OpenSSH 8.5 or newer',
-    next: 'Install a newer OpenSSH client on this computer.',
-  })
 
 const refused = (words: Words, address: string, offered: string, detail?: string) =>
   permanent('ssh/auth-refused', words, { address, methods: '', offered, ...(detail ? { detail } : {}) })

@@ -127,12 +127,6 @@ const ENDS: [string, string, string, Record<string, string>][] = [
     { detail: 'jumphost loop via 127.0.0.1' },
   ],
   [
-    'an ssh that is too old to ask about host keys',
-    '/run/x/config: line 10: Bad configuration option: knownhostscommand\n/run/x/config: terminating, 1 bad configuration options\n',
-    'ssh/unsupported',
-    { need: 'the system ssh, of OpenSSH 8.5 or newer' },
-  ],
-  [
     'a server that turns people away',
     'kex_exchange_identification: read: Connection reset by peer\nConnection reset by 10.0.0.7 port 22\n',
     'ssh/not-now',
