@@ -5,6 +5,7 @@ import { type HostAccess, thisHost } from '../../src/agent/install/host-access.t
 import { install } from '../../src/agent/install/install.ts'
 import { startDetached } from '../../src/agent/install/start.ts'
 import { uninstall } from '../../src/agent/install/uninstall.ts'
+import { within } from '../../src/agent/rpc/deadlines.ts'
 import { askStatus } from '../../src/agent/status/agent-status.ts'
 import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { Session } from './agent-process.ts'
@@ -58,7 +59,7 @@ export class InstalledAgent implements AsyncDisposable {
   async attach(version: string, signal: AbortSignal): Promise<Session> {
     for (;;) {
       signal.throwIfAborted()
-      const session = await Session.open(this.socketPath).catch(() => undefined)
+      const session = await within(5_000, Session.open(this.socketPath)).catch(() => undefined)
       if (session?.hello.agentVersion === version) return session
       session?.[Symbol.dispose]()
       await new Promise((resolve) => setTimeout(resolve, 100))

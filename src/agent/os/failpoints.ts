@@ -95,6 +95,7 @@ const TWO_STEP = [
   'upgrade.install-note',
   'upgrade.link',
   'upgrade.link-back',
+  'upgrade.link-settle',
   'upgrade.note',
   'upgrade.selfcheck',
   'upgrade.wrapper',

@@ -1,3 +1,4 @@
+import { readlink } from 'node:fs/promises'
 import type { Clock } from '../../ipc/base/clock.ts'
 import type { Log } from '../../ipc/base/log.ts'
 import { asFault } from '../../ipc/faults.ts'
@@ -5,6 +6,7 @@ import type { AgentUpgrade } from '../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { UpgradeOutcome } from '../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
 import { commandOf } from '../install/self.ts'
 import { detach, type Run } from '../os/exec.ts'
+import { linkDurable } from '../os/files.ts'
 import { holderOf } from '../os/lock.ts'
 import type { Processes } from '../os/process.ts'
 import type { StateFiles } from '../records/disk-reserve.ts'
@@ -15,6 +17,8 @@ import { outcomeOf, readUpgrade, saveUpgrade, type UpgradeNote } from './upgrade
 
 /** The note is somebody else's to write while an upgrade is in doubt: how often it is looked at, ms. */
 const LOOK_EVERY_MS = 500
+/** Who watches over an upgrade may take so long to begin; after that nobody does. */
+const UNWATCHED_MS = 15_000
 
 export interface UpgraderOptions {
   layout: AgentLayout
@@ -119,9 +123,15 @@ export class Upgrader {
   async #follow(): Promise<void> {
     const { clock, layout, log } = this.#options
     const { signal } = this.#stopping
+    let watchedAt = clock.monotonic()
     try {
       while (this.#note?.state === 'restarting') {
         await clock.sleep(LOOK_EVERY_MS, signal)
+        if (await isWatched(this.#options)) watchedAt = clock.monotonic()
+        else if (clock.monotonic() - watchedAt > UNWATCHED_MS) {
+          await resumeUpgrade(this.#options)
+          watchedAt = clock.monotonic()
+        }
         const note = await readUpgrade(layout.upgrade)
         if (!note || note.state === 'restarting') continue
         this.#note = note
@@ -150,6 +160,11 @@ export class Upgrader {
   }
 }
 
+async function isWatched({ layout, processes }: Pick<UpgraderOptions, 'layout' | 'processes'>): Promise<boolean> {
+  const watcher = await holderOf(layout.upgradeLock)
+  return watcher !== undefined && processes.alive(watcher)
+}
+
 const isSame = (a: AgentUpgrade, b: AgentUpgrade): boolean => a.sha256 === b.sha256 && a.stagedPath === b.stagedPath
 
 /**
@@ -157,18 +172,21 @@ const isSame = (a: AgentUpgrade, b: AgentUpgrade): boolean => a.sha256 === b.sha
  * else, so that one which dies at once is still taken back.
  */
 export async function resumeUpgrade(options: Omit<UpgraderOptions, 'files' | 'run'>): Promise<void> {
-  const { layout, processes, self, socketPath, clock } = options
+  const { layout, self, socketPath, clock } = options
   const note = await readUpgrade(layout.upgrade)
   if (note?.state !== 'restarting' || !note.way) return
-  const watcher = await holderOf(layout.upgradeLock)
-  if (watcher && processes.alive(watcher)) return
-  const { from, to } = note.way
+  if (await isWatched(options)) return
+  const { from, to, link } = note.way
   const isTo = self.version === to.version && self.digest === to.digest
   if (isTo) {
     const args = ['upgrade-watch', '--resumed', '--state-dir', layout.stateDir, '--socket', socketPath]
     await detach('upgrade.watch-again', from.target, args, { cwd: '/', logFile: layout.upgradeLog })
     return
   }
+  const isFrom = self.version === from.version && self.digest === from.digest
+  // Left as it is, the next start would run one that nobody watches.
+  if (isFrom && (await readlink(link).catch(() => '')) === to.target)
+    await linkDurable('upgrade.link-settle', from.target, link)
   const detail = 'it was cut short: the host or what watched over it ended in between'
   await saveUpgrade(layout.upgrade, { ...note, state: 'rolled_back', detail, at: new Date(clock.now()).toISOString() })
 }
