@@ -158,9 +158,11 @@ export class HostsStore {
 
   /** A row that never sent its host anything begins above what the agent saw in an earlier life in this fleet. */
   startAbove(id: string, lastSeenEpoch: bigint): void {
-    this.#db.run('UPDATE hosts SET epoch = $seen + 1 WHERE id = $id AND sent_epoch = 0 AND epoch <= $seen', {
-      id,
-      seen: lastSeenEpoch,
+    const at = { id, seen: lastSeenEpoch }
+    if (lastSeenEpoch === 0n || !this.#db.find('SELECT 1 FROM hosts WHERE id = $id AND sent_epoch = 0', { id })) return
+    this.#db.transaction(() => {
+      this.#db.run('UPDATE hosts SET epoch = max(epoch, $seen + 1) WHERE id = $id', at)
+      this.#db.run("INSERT OR REPLACE INTO sent_snapshots (host_id, epoch, digest) VALUES ($id, $seen, '')", at)
     })
   }
 

@@ -161,6 +161,8 @@ BEGIN
   INSERT OR REPLACE INTO sent_snapshots (host_id, epoch, digest) VALUES (NEW.id, NEW.sent_epoch, NEW.sent_digest);
   DELETE FROM sent_snapshots WHERE host_id = NEW.id AND epoch <= NEW.sent_epoch - ${KEPT_SENT};
 END;
+CREATE TRIGGER hosts_sent_nothing AFTER INSERT ON hosts
+BEGIN INSERT INTO sent_snapshots (host_id, epoch, digest) VALUES (NEW.id, NEW.sent_epoch, NEW.sent_digest); END;
 INSERT INTO sent_snapshots (host_id, epoch, digest) SELECT id, sent_epoch, sent_digest FROM hosts WHERE sent_epoch > 0;`
 
 const TOLD = `
