@@ -82,7 +82,7 @@ const hostSheet = (h: Host): string =>
     ['VMs', h.vms],
     ['host key', h.hostKeyFingerprint],
     ['secrets in', h.secretsKept],
-    ['carrier', h.carrier],
+    ['carrier', [h.carrier, h.sshClientDetail].filter(Boolean).join('. ')],
     ['missing', h.missing.join(', ')],
     ['notices', h.notices.join(' ')],
   ])

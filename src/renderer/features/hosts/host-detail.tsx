@@ -194,7 +194,7 @@ function Connection({ host }: { host: Host }) {
             : ([
                 ['Address', mono(host.address)],
                 ['Host key', host.hostKeyFingerprint ? mono(host.hostKeyFingerprint) : 'not known'],
-                ['Carried by', host.carrier || 'not connected'],
+                ['Carried by', [host.carrier || 'not connected', host.sshClientDetail].filter(Boolean).join('. ')],
               ] satisfies [string, React.ReactNode][])),
           ['Agent', host.agentVersion || 'not told yet'],
           ['Runs as', host.runsAs || 'not told yet'],
