@@ -110,6 +110,15 @@ describe('no shell', () => {
     expect(found.map(({ path }) => path)).toEqual([])
   })
 
+  it('is written out as a program of its own but by what the system’s ssh runs, as constant text that evaluates nothing', () => {
+    const written = main.filter(({ text }) => text.includes('`#!/bin/sh'))
+    expect(written.map(({ path }) => path)).toEqual(['src/main/control/hosts/openssh/programs.ts'])
+    const scripts = templates(written[0]!.text).filter(({ text }) => text.includes('#!/bin/sh'))
+    expect(scripts).toHaveLength(2)
+    expect(scripts.flatMap(({ expressions }) => expressions).filter((one) => !/^[A-Z_]+$/.test(one))).toEqual([])
+    for (const { text } of scripts) expect(text).not.toMatch(/\beval\b|\$\(\s*"?\$|\bsh -c\b/)
+  })
+
   it.each([
     "spawn('x', { shell: true })",
     "spawn('sh', ['-c', name])",
