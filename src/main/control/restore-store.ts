@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { asFault, Fault } from '../../ipc/faults.ts'
 import type { ControlPaths } from './ports.ts'
 import { needsOf } from './rebuild/restore-needs.ts'
-import { setAside, synced, writeCopy } from './store/backup.ts'
+import { besides, setAside, synced, writeCopy } from './store/backup.ts'
 import { type Look, lookAtStore, openReading } from './store/integrity.ts'
 import { MIGRATIONS } from './store/migrations.ts'
 import { migrate } from './store/migrations-run.ts'
@@ -31,23 +31,32 @@ export function restoreStore(from: string, paths: Pick<ControlPaths, 'database' 
   const schema = checked(from, file)
   const fresh = `${file}.restoring`
   try {
-    rmSync(fresh, { force: true })
+    removed(fresh)
     copy(from, fresh)
     prepare(fresh, now)
     settle(file)
-    const keptAt = setAside(file, 'replaced', now)
+    const keptAt = existsSync(file) ? besides(file, 'replaced', now) : ''
+    // Before it is in use: nothing that may fail comes after.
+    const found = opened(fresh, paths, { from, keptAt, now })
+    setAside(file, 'replaced', now)
     renameSync(fresh, file)
     synced(dirname(file))
-    return { path: file, keptAt, schema, ...told(paths, from, keptAt, now) }
+    return { path: file, keptAt, schema, ...found }
   } catch (error) {
-    rmSync(fresh, { force: true })
+    removed(fresh)
     throw error
   }
 }
 
+function removed(fresh: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${fresh}${end}`, { force: true })
+}
+
+const refusing = (file: string) => (detail: string) => new Fault('store/not-restored', 'permanent', { file, detail })
+
 function checked(from: string, file: string): number {
-  const refuse = (detail: string) => new Fault('store/not-restored', 'permanent', { file: from, detail })
-  if (!statSync(from, { throwIfNoEntry: false })?.isFile()) throw refuse('there is no such file')
+  const refuse = refusing(from)
+  if (!isFile(from)) throw refuse('there is no such file')
   if (existsSync(file) && realpathSync(from) === realpathSync(file)) throw refuse('it is the database itself')
   const look = lookedAt(from, refuse)
   if (look.kind === 'sound' && look.schema > 0) return look.schema
@@ -60,9 +69,17 @@ function checked(from: string, file: string): number {
   throw refuse(look.kind === 'damaged' ? `it is damaged: ${look.reason}` : 'it is empty')
 }
 
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
 function lookedAt(from: string, refuse: (detail: string) => Fault): Look {
   try {
-    return lookAtStore(from, Number.POSITIVE_INFINITY)
+    return lookAtStore(from, { fromElsewhere: true })
   } catch (error) {
     throw refuse(asFault(error).params['detail'] ?? 'it cannot be read')
   }
@@ -92,7 +109,7 @@ function prepare(fresh: string, now: number): void {
 
 /** Brings what stands only in the log of the one before into its file; a damaged one is left as it is. */
 function settle(file: string): void {
-  if (lookAtStore(file).kind !== 'sound') return
+  if (!['sound', 'newer'].includes(lookAtStore(file).kind)) return
   const handle = new DatabaseSync(file)
   try {
     handle.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -101,9 +118,15 @@ function settle(file: string): void {
   }
 }
 
-function told(paths: Pick<ControlPaths, 'database' | 'caKeys'>, from: string, keptAt: string, now: number) {
-  const stores = openStores(paths.database, { now: () => now })
+function opened(
+  fresh: string,
+  paths: Pick<ControlPaths, 'caKeys'>,
+  { from, keptAt, now }: { from: string; keptAt: string; now: number },
+) {
+  const stores = openStores(fresh, { now: () => now })
   try {
+    // Older rows are held against what rows must be only now that they are of this version.
+    if (stores.db.damage) throw refusing(from)(`it is damaged: ${stores.db.damage.reason}`)
     stores.audit.add({ action: 'store.restore', tenant: 'system', detail: { from, kept_at: keptAt } })
     const [hosts, vms] = [stores.hosts.listAll().length, stores.vms.listAll().length]
     return { hosts, vms, needs: needsOf(stores, paths) }

@@ -68,8 +68,9 @@ export function synced(path: string): void {
 
 /** Before a change of schema. The newest of its kind stay. */
 export function copyBeforeChange(handle: DatabaseSync, file: string, schema: number, now: number): void {
-  writeCopy(handle, besides(file, `schema-${schema}`, now))
-  keepNewest(file, /\.schema-\d+\..*\.bak$/)
+  const made = besides(file, `schema-${schema}`, now)
+  writeCopy(handle, made)
+  keepNewest(file, /\.schema-\d+\..*\.bak$/, made)
 }
 
 /** A name beside the database that is free: `<db>.<kind>.<time>.bak`. */
@@ -87,18 +88,20 @@ export function besides(file: string, kind: string, now: number): string {
  */
 export function setAside(file: string, kind: string, now: number): string {
   const aside = besides(file, kind, now)
+  const isThere = existsSync(file)
+  // First: where it cannot be kept, its log stays with it.
+  if (isThere) linkSync(file, aside)
   for (const end of ['-wal', '-shm']) if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
-  if (!existsSync(file)) return ''
-  linkSync(file, aside)
-  keepNewest(file, new RegExp(`\\.${kind}\\.`))
+  if (!isThere) return ''
+  keepNewest(file, new RegExp(`\\.${kind}\\.`), aside)
   return aside
 }
 
-/** Removes all but the newest of a kind, what belongs to each with it. */
-export function keepNewest(file: string, kind: RegExp, kept = KEPT_COPIES): void {
+/** Removes all but the newest of a kind, what belongs to each with it. The last one made stays, whatever clocks say. */
+export function keepNewest(file: string, kind: RegExp, made: string): void {
   const old = copiesBeside(file)
-    .filter(({ path }) => kind.test(path))
-    .slice(kept)
+    .filter(({ path }) => kind.test(path) && path !== made)
+    .slice(KEPT_COPIES - 1)
   for (const { path } of old) for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
 }
 
@@ -111,10 +114,13 @@ export function copiesBeside(file: string): Copy[] {
     .sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime() || (a.path < b.path ? 1 : -1))
 }
 
-/** A copy wherever it lies; undefined = it is gone. */
+/** A copy wherever it lies; undefined = it is gone, or no file. */
 export function copyAt(path: string): Copy | undefined {
   try {
-    const { size, mtime } = statSync(path)
+    const stat = statSync(path)
+    // Opening a pipe waits for whoever writes it.
+    if (!stat.isFile()) return undefined
+    const { size, mtime } = stat
     return { path, sizeBytes: size, schema: schemaInHeader(path), madeAt: mtime }
   } catch {
     return undefined

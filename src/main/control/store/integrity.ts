@@ -46,8 +46,11 @@ export function openReading(file: string): { handle: DatabaseSync; close(): void
 
 const isEmpty = (path: string) => existsSync(path) && statSync(path).size === 0
 
-/** What a file is, without a write to it. Raises store/unavailable where it cannot be read now. */
-export function lookAtStore(file: string, wholeBytes: number = CHECK_WHOLE_BYTES): Look {
+/**
+ * What a file is, without a write to it; one from elsewhere is checked whole, and has to be made as ours are. Raises
+ * store/unavailable where it cannot be read now.
+ */
+export function lookAtStore(file: string, { fromElsewhere = false, wholeBytes = CHECK_WHOLE_BYTES } = {}): Look {
   if (!existsSync(file) || statSync(file).size === 0) return { kind: 'absent' }
   let opened: ReturnType<typeof openReading> | undefined
   let schema = 0
@@ -55,9 +58,11 @@ export function lookAtStore(file: string, wholeBytes: number = CHECK_WHOLE_BYTES
     opened = openReading(file)
     schema = schemaOf(opened.handle)
     if (schema > MIGRATIONS.length) return { kind: 'newer', schema }
-    const whole = statSync(file).size <= wholeBytes
+    const whole = fromElsewhere || statSync(file).size <= wholeBytes
     const reason =
-      whyForeign(opened.handle, schema) ?? whyBroken(opened.handle, whole) ?? whyUnsound(opened.handle, schema)
+      whyForeign(opened.handle, schema, fromElsewhere) ??
+      whyBroken(opened.handle, whole) ??
+      whyUnsound(opened.handle, schema)
     return reason === undefined ? { kind: 'sound', schema } : { kind: 'damaged', schema, reason }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
@@ -68,12 +73,16 @@ export function lookAtStore(file: string, wholeBytes: number = CHECK_WHOLE_BYTES
   }
 }
 
-/** Undefined = it has every table and column that its schema has. */
-function whyForeign(handle: DatabaseSync, schema: number): string | undefined {
+/** Undefined = it has every table and column that its schema has; `strictly` = and nothing else, each made as we do. */
+function whyForeign(handle: DatabaseSync, schema: number, strictly: boolean): string | undefined {
   const model = new DatabaseSync(':memory:')
   try {
     for (const sql of MIGRATIONS.slice(0, schema)) model.exec(sql)
     if (schema === 0 && tablesOf(handle).length > 0) return 'it is a database of another program'
+    const made = strictly ? partsOf(handle) : new Map<string, string>()
+    const ours = strictly ? partsOf(model) : made
+    for (const part of new Set([...made.keys(), ...ours.keys()]))
+      if (made.get(part) !== ours.get(part)) return `its ${part.slice(0, 80)} is not as this program makes it`
     for (const table of tablesOf(model)) {
       const there = new Set(columnsOf(handle, table))
       const missing = columnsOf(model, table).filter((column) => !there.has(column))
@@ -83,6 +92,12 @@ function whyForeign(handle: DatabaseSync, schema: number): string | undefined {
   } finally {
     model.close()
   }
+}
+
+/** What it is made of, and by which words; how ALTER TABLE spaces and quotes them differs between versions of SQLite. */
+function partsOf(handle: DatabaseSync): Map<string, string> {
+  const parts = handle.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all()
+  return new Map(parts.map(({ type, name, sql }) => [`${type} ${name}`, String(sql).replace(/[\s"]/g, '')]))
 }
 
 function whyBroken(handle: DatabaseSync, whole: boolean): string | undefined {

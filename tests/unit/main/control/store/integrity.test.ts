@@ -149,7 +149,7 @@ describe('a damaged database', () => {
     raw.close()
     overwrite(file, (rootpage - 1) * PAGE, Buffer.alloc(PAGE, 0x5a))
     expect(lookAtStore(file).kind).toBe('damaged')
-    expect(lookAtStore(file, 0)).toEqual({ kind: 'sound', schema: MIGRATIONS.length })
+    expect(lookAtStore(file, { wholeBytes: 0 })).toEqual({ kind: 'sound', schema: MIGRATIONS.length })
     opened(file, ({ db, vms }) =>
       expect([vms.listAll().length, db.damage?.lost.join()]).toEqual([VMS, expect.stringContaining('audit')]),
     )
