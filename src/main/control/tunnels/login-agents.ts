@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
 import { sshHostName } from '../../../ipc/names.ts'
 import type { VmRow } from '../store/vm-row.ts'
+import { LOGIN_MS } from '../trust/login-window.ts'
 import { blobOf, canonicalLine } from '../trust/openssh/public-key.ts'
 import { str } from '../trust/openssh/wire.ts'
 import { type AgentState, agentMessages, answerAgent, type LoginIdentity } from './agent-protocol.ts'
@@ -43,6 +44,7 @@ export class LoginAgents {
   readonly #entries = new Map<string, Entry>()
   #turn: Promise<unknown> = Promise.resolve()
   #ready: Promise<unknown> | undefined
+  readonly #clients = new Set<Socket>()
 
   constructor(deps: LoginAgentsDeps) {
     this.#deps = deps
@@ -59,6 +61,7 @@ export class LoginAgents {
   async close(): Promise<void> {
     await this.#turn
     for (const [path, entry] of this.#entries) await this.#end(path, entry)
+    for (const client of this.#clients) client.destroy()
   }
 
   async #hold({ row }: LoginVm, login: string): Promise<() => void> {
@@ -67,8 +70,7 @@ export class LoginAgents {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const certificate = await this.#deps.issue(row, login, canonicalLine(blobOf(publicKey)))
     const identity = certificate ? { key: privateKey, certificate: blobIn(certificate), login } : undefined
-    this.#ready ??= emptied(this.#deps.dir)
-    await this.#ready
+    await this.#emptied()
     await publish(
       knownAt(path),
       this.#deps
@@ -86,12 +88,25 @@ export class LoginAgents {
     }
   }
 
+  /** Once; what could not be done is tried again by the next. */
+  async #emptied(): Promise<void> {
+    this.#ready ??= emptied(this.#deps.dir)
+    await this.#ready.catch((error: unknown) => {
+      this.#ready = undefined
+      throw error
+    })
+  }
+
   async #listen(path: string): Promise<Entry> {
     const server = createServer()
     const entry: Entry = { identity: undefined, server, holders: 0 }
     server.maxConnections = CLIENTS
     // One connection has one certificate, which it first lists and then signs with; a newer login brings another.
-    server.on('connection', (socket) => serve(socket, entry.identity))
+    server.on('connection', (socket) => {
+      this.#clients.add(socket)
+      socket.on('close', () => this.#clients.delete(socket))
+      serve(socket, entry.identity)
+    })
     await rm(path, { force: true })
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -115,6 +130,8 @@ function serve(socket: Socket, identity: LoginIdentity | undefined): void {
   const state: AgentState = { forwarded: false }
   let held = Buffer.alloc(0)
   socket.on('error', () => {})
+  // Its certificate has ended by then.
+  socket.setTimeout(LOGIN_MS, () => socket.destroy())
   socket.on('data', (bytes) => {
     const cut = agentMessages(Buffer.concat([held, bytes]))
     if (!cut) {
