@@ -26,7 +26,10 @@ module.exports = {
       name: 'control-only-by-the-front-door',
       severity: 'error',
       from: { path: '^src/main/(?!control/)' },
-      to: { path: '^src/main/control/', pathNot: '^src/main/control/(control-plane|ports|node-ports|restore-store)\\.ts$' },
+      to: {
+        path: '^src/main/control/',
+        pathNot: '^src/main/control/(control-plane|ports|node-ports|restore-store)\\.ts$',
+      },
     },
     {
       name: 'src-stands-alone',

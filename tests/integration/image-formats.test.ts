@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { diskFormat, HEAD_BYTES, TAIL_BYTES } from '../../src/ipc/disk-image/image-format.ts'
 import { readRange, sizeIfPresent } from '../../src/agent/os/files.ts'
+import { diskFormat, HEAD_BYTES, TAIL_BYTES } from '../../src/ipc/disk-image/image-format.ts'
 
 const MiB = 1024 ** 2
 let dir: string

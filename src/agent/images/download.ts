@@ -1,9 +1,9 @@
 import type { Clock } from '../../ipc/base/clock.ts'
+import { isWebPage } from '../../ipc/disk-image/other-formats.ts'
 import { findFault } from '../../ipc/faults.ts'
 import { KiB, MiB } from '../../ipc/units.ts'
 import { badAnswer, httpGet, refused, unreachable } from './http-get.ts'
 import type { HttpAnswer, HttpRequest } from './http-request.ts'
-import { isWebPage } from '../../ipc/disk-image/other-formats.ts'
 import { ifRange, isOtherVersion, originOf, readOrigin, writeOrigin } from './part-origin.ts'
 import type { PartialImage } from './partial-image.ts'
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { HEAD_BYTES, refuse, refuseCompressed } from '../../ipc/disk-image/image-format.ts'
 import {
   ensureDir,
   extractRange,
@@ -10,7 +11,6 @@ import {
   tempBeside,
   writeDurable,
 } from '../os/files.ts'
-import { HEAD_BYTES, refuse, refuseCompressed } from '../../ipc/disk-image/image-format.ts'
 import { readTar, type TarEntry } from './tar.ts'
 
 /** A Linux kernel reads at most this much command line on x86. */

@@ -30,7 +30,7 @@ export class RevokedFile {
     try {
       const there = await readIfPresent(this.#path, READ_BYTES).catch(() => undefined)
       // A daemon that runs as another user may read it; it holds numbers.
-      if (!there || !there.equals(Buffer.from(bytes))) await writeDurable('revoked.save', this.#path, bytes, 0o644)
+      if (!there?.equals(Buffer.from(bytes))) await writeDurable('revoked.save', this.#path, bytes, 0o644)
       this.#problem = ''
     } catch (error) {
       if (this.#problem === '') this.#log.warn('revoked.not-kept', { problem: problemOf(error) })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { connectSsh, type SshConnection } from '../../../src/main/control/hosts/ssh/connection.ts'
 import { SignIn } from '../../../src/main/control/hosts/ssh/auth-walk.ts'
+import { connectSsh, type SshConnection } from '../../../src/main/control/hosts/ssh/connection.ts'
 import { runCommand } from '../../../src/main/control/hosts/ssh/exec.ts'
 import { describeHosts } from '../../support/describe-hosts.ts'
 import { type SshHost, startSshHost } from '../../support/ssh-host.ts'

@@ -2,10 +2,10 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SshConnection } from '../../../src/main/control/hosts/ssh/connection.ts'
 import { runCommand } from '../../../src/main/control/hosts/ssh/exec.ts'
 import { runScript } from '../../../src/main/control/hosts/ssh/script.ts'
 import { upload } from '../../../src/main/control/hosts/ssh/upload.ts'
-import type { SshConnection } from '../../../src/main/control/hosts/ssh/connection.ts'
 import { loginsOf } from '../../support/logins.ts'
 import { aPerson, dialLab, type Person } from '../../support/openssh-dial.ts'
 import { type PrivateSshd, privateSshdImpossible, startPrivateSshd } from '../../support/private-sshd.ts'
@@ -67,7 +67,10 @@ describe('a connection carried by the system’s ssh', () => {
 
   it('opens a unix socket and a TCP port of the host, in both directions', async () => {
     const socketPath = path.join(sshd.dir, 'echo.sock')
-    const echo = (socket: net.Socket) => void (socket.write('first'), socket.pipe(socket))
+    const echo = (socket: net.Socket) => {
+      socket.write('first')
+      socket.pipe(socket)
+    }
     const unix = net.createServer(echo).listen(socketPath)
     const tcp = net.createServer(echo).listen(0, '127.0.0.1')
     await new Promise((resolve) => tcp.once('listening', resolve))

@@ -215,7 +215,10 @@ export class Rig implements AsyncDisposable {
         images: this.images,
         seeds: {
           write: async (path, input) => void this.seeds.push({ path, input }),
-          hostKey: async (_path, comment) => ({ privateKey: 'PRIVATE', publicKey: `ssh-ed25519 ${hostKey} ${comment}` }),
+          hostKey: async (_path, comment) => ({
+            privateKey: 'PRIVATE',
+            publicKey: `ssh-ed25519 ${hostKey} ${comment}`,
+          }),
         },
         ledger: new QuotaLedger({ vcpus: 0, memMb: 0, diskGb: 0, ...this.caps }),
         slots: this.slots,
