@@ -27,7 +27,11 @@ function appendTo(size: number): void {
   }
 }
 const said = (error: unknown) => {
-  const { code, disposition, params } = findFault(error) ?? { code: String(error), disposition: '', params: {} as Record<string, string> }
+  const { code, disposition, params } = findFault(error) ?? {
+    code: String(error),
+    disposition: '',
+    params: {} as Record<string, string>,
+  }
   return { code, disposition, detail: params['detail'] ?? '' }
 }
 
