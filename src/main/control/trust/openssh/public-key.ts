@@ -22,17 +22,18 @@ export const KEY_FIELDS: Readonly<Record<string, number>> = {
 }
 
 const LINE_CHARS = 16 * KiB
+/** What OpenSSH takes at all. */
+const MIN_RSA_BITS = 1024
 const CURVES = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' } as const
 type Curve = keyof typeof CURVES
 
-/** Undefined when the text is no such line, is longer than 16 KiB, or its blob is not whole. Options in front are not taken. */
+/** Undefined when the text is no such line, is longer than 16 KiB, or its blob is no key that SSH takes. Options in front are not taken. */
 export function parsePublicKey(line: string): PublicKey | undefined {
   if (line.length > LINE_CHARS || /[\0-\x08\x0a-\x1f\x7f]/.test(line.trim())) return undefined
   const [, type = '', encoded = '', comment = ''] =
     /^(\S+)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]+(.*))?$/.exec(line.trim()) ?? []
   const blob = Buffer.from(encoded, 'base64')
-  const fields = KEY_FIELDS[type]
-  if (fields === undefined || keyTypeOf(blob) !== type || !isWhole(blob, fields)) return undefined
+  if (KEY_FIELDS[type] === undefined || keyTypeOf(blob) !== type || !isKey(blob, type)) return undefined
   return { type, blob, comment: comment.trim() }
 }
 
@@ -77,12 +78,28 @@ function jwkOf(blob: Buffer): JsonWebKey {
   return { kty: 'EC', crv: CURVES[curve], x: url(x), y: url(y) }
 }
 
-function isWhole(blob: Buffer, fields: number): boolean {
+/** Whether SSH takes it: a certificate of any other key opens nothing, and nobody would know why. */
+function isKey(blob: Buffer, type: string): boolean {
   try {
-    const reader = new WireReader(blob)
-    for (let i = 0; i <= fields; i++) reader.string()
-    return reader.done
-  } catch {
-    return false
+    const plain = type.startsWith('sk-') ? plainOf(blob, type) : blob
+    const key = keyObjectOf(plain)
+    // As SSH writes it, to the last byte.
+    return (
+      key !== undefined &&
+      (key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) >= MIN_RSA_BITS &&
+      blobOf(key).equals(plain)
+    )
+  } catch (error) {
+    if (error instanceof MalformedWire) return false
+    throw error
   }
+}
+
+/** Of a security token's key, without the application it is for. */
+function plainOf(blob: Buffer, type: string): Buffer {
+  const reader = new WireReader(blob)
+  reader.string()
+  const fields = Array.from({ length: KEY_FIELDS[type] ?? 0 }, () => reader.string())
+  if (!reader.done) throw new MalformedWire(type)
+  return Buffer.concat([type.slice('sk-'.length).replace('@openssh.com', ''), ...fields.slice(0, -1)].map(str))
 }
