@@ -19,7 +19,8 @@ import { keepHeapSmall } from './os/small-heap.ts'
 import { agentLayout } from './records/layout.ts'
 import { bridgeStdio } from './rpc/stdio-bridge.ts'
 import { askStatus, statusJson, statusText } from './status/agent-status.ts'
-import { addUpgradeCommands, resumeUpgradeOf } from './upgrade/commands.ts'
+import { addUpgradeCommands } from './upgrade/commands.ts'
+import { resumeUpgradeOf } from './upgrade/resume.ts'
 
 const EXIT_FAILED = 1
 const EXIT_NOT_RUNNING = 3

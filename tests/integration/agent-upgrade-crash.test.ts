@@ -24,7 +24,7 @@ async function upgradeCutOffAt(place: string, newer: AgentVariant): Promise<stri
   const starting = InstalledAgent.install(OLD)
   const agent = await starting.finally(() => delete process.env['EITRI_FAILPOINT'])
   await using _ = agent
-  const deadline = AbortSignal.timeout(90_000)
+  const deadline = AbortSignal.timeout(150_000)
   const session = await agent.attach('1.0.0', deadline)
   const { version, sha256, bytes } = newer
   const staging = session.putAgent(gzipSync(bytes), { sha256, unpackedBytes: bytes.length, gzip: true })

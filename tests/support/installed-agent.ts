@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type HostAccess, thisHost } from '../../src/agent/install/host-access.ts'
 import { install } from '../../src/agent/install/install.ts'
-import { startDetached } from '../../src/agent/install/start.ts'
 import { uninstall } from '../../src/agent/install/uninstall.ts'
 import { within } from '../../src/agent/rpc/deadlines.ts'
 import { askStatus } from '../../src/agent/status/agent-status.ts'
 import type { Report } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { Session } from './agent-process.ts'
 import type { AgentVariant } from './agent-variant.ts'
+import { runProgram } from './run-program.ts'
 
 /** A built agent installed for one login in a home of its own, which nothing but this test starts again. */
 export class InstalledAgent implements AsyncDisposable {
@@ -37,7 +37,8 @@ export class InstalledAgent implements AsyncDisposable {
 
   /** As the control plane does with an agent that nothing watches. */
   async startAgain(): Promise<void> {
-    await startDetached({ command: [this.link], stateDir: this.stateDir, socket: this.socketPath })
+    const args = ['start', '--state-dir', this.stateDir, '--socket', this.socketPath]
+    await runProgram(this.link, args, { timeoutMs: 40_000 })
   }
 
   async pid(): Promise<number> {

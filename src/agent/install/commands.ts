@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { silentLog } from '../../ipc/base/log.ts'
 import { faultLine } from '../../ipc/fault-text.ts'
 import { asFault } from '../../ipc/faults.ts'
 import { BUILD_INFO } from '../build-info.ts'
+import { resumeUpgradeOf } from '../upgrade/resume.ts'
 import { thisHost } from './host-access.ts'
 import { type InstallFlags, install } from './install.ts'
 import { type JoinedHost, joinFleet } from './join.ts'
@@ -85,7 +87,10 @@ const self = () => ({ host: thisHost(), program: runningProgram(), ...BUILD_INFO
 
 async function start(paths: Paths): Promise<{ pid: number; socket: string }> {
   const { stateDir, socket } = agentPlaces(currentLogin(), paths)
-  const { pid } = await startDetached({ command: commandOf(runningProgram()), stateDir, socket })
+  const program = runningProgram()
+  // What dies when it serves cannot see to it itself.
+  await resumeUpgradeOf({ stateDir, socketPath: socket, log: silentLog, program, args: [] })
+  const { pid } = await startDetached({ command: commandOf(program), stateDir, socket })
   return { pid, socket }
 }
 

@@ -1,16 +1,15 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '../../ipc/base/clock.ts'
-import { type Log, lineLog } from '../../ipc/base/log.ts'
+import { lineLog } from '../../ipc/base/log.ts'
 import { BUILD_INFO } from '../build-info.ts'
 import { answer } from '../install/commands.ts'
 import { findAgent } from '../install/find-agent.ts'
 import { thisHost } from '../install/host-access.ts'
-import { type RunningProgram, runningProgram } from '../install/self.ts'
+import { runningProgram } from '../install/self.ts'
 import { hostProcesses } from '../platform.ts'
 import { agentLayout } from '../records/layout.ts'
 import { selfCheck, selfCheckText } from './selfcheck.ts'
-import { resumeUpgrade } from './upgrader.ts'
 import { watchUpgrade } from './watch.ts'
 
 interface Named {
@@ -58,24 +57,4 @@ export function addUpgradeCommands(program: Command): void {
         { resumed: resumed === true },
       )
     })
-}
-
-/** For an agent about to start: goes on with an upgrade that was cut short. Never raises. */
-export async function resumeUpgradeOf({
-  stateDir,
-  socketPath,
-  log,
-  ...started
-}: {
-  stateDir: string
-  socketPath: string
-  log: Log
-  program: RunningProgram
-  args: readonly string[]
-}): Promise<void> {
-  const processes = hostProcesses(process.platform)
-  const options = { layout: agentLayout(stateDir), socketPath, processes, clock: systemClock, log }
-  await resumeUpgrade({ ...options, self: { ...BUILD_INFO, ...started } }).catch((error: unknown) =>
-    log.warn('upgrade.not-resumed', { error: String(error) }),
-  )
 }
