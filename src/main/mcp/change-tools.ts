@@ -15,7 +15,14 @@ import { type ChangeTool, changeTool, json, type Preview, ref, type ToolCall } f
 
 const size = (what: string) => z.number().int().min(1).optional().describe(what)
 const sizes = { vcpus: size('Virtual processors.'), mem_mb: size('MiB.'), disk_gb: size('GiB; a disk only grows.') }
-const labels = z.record(z.string(), z.string()).optional()
+/** What stands in a preview is one line, quoted, and can end neither. */
+const word = z
+  .string()
+  .max(255)
+  .regex(/^[^\0-\x1f\x7f"]*$/, 'no control characters and no quotes')
+const labels = z.record(word, word).optional()
+const labelled = (set: Record<string, string> | undefined) =>
+  Object.entries(set ?? {}).map(([key, value]) => `label ${key} to "${value}"`)
 
 async function vmOf({ fleet, signal }: ToolCall, name: string): Promise<Vm> {
   const { vm } = await fleet.vms.getVm({ vm: name }, { signal })
@@ -53,7 +60,7 @@ export const CHANGE_TOOLS: readonly ChangeTool[] = [
     name: 'create_vm',
     description: 'Makes a VM.',
     input: {
-      name: z.string().min(1).max(63),
+      name: ref('VM to be'),
       host: ref('host').optional(),
       image: ref('image').optional(),
       ...sizes,
@@ -66,7 +73,7 @@ export const CHANGE_TOOLS: readonly ChangeTool[] = [
         args.mem_mb && `${args.mem_mb} MiB`,
         args.disk_gb && `${args.disk_gb} GiB`,
       ]
-      const of = [args.image ?? 'the default image', ...given.filter(Boolean)].join(', ')
+      const of = [args.image ?? 'the default image', ...given.filter(Boolean), ...labelled(args.labels)].join(', ')
       return {
         says: `Makes ${args.name} of ${of} on ${args.host ?? 'the host with most room'}, ${args.power}.`,
         seen: '',
@@ -140,7 +147,7 @@ export const CHANGE_TOOLS: readonly ChangeTool[] = [
             ...sized('vCPUs', old.vcpus, vcpus, ''),
             ...sized('memory', old.memMb, mem_mb, ' MiB'),
             ...sized('disk', old.diskGb, disk_gb, ' GiB'),
-            ...Object.entries(set ?? {}).map(([key, value]) => `label ${key} to "${value}"`),
+            ...labelled(set),
           ]
           return changes.length === 0 ? 'Changes nothing of {vm}.' : `Changes of {vm}: ${changes.join(', ')}.`
         },

@@ -52,4 +52,10 @@ export const changeTool = <S extends z.ZodRawShape>(tool: {
 export const json = <D extends DescMessage>(schema: D, message: MessageShape<D>): JsonValue =>
   toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true })
 
-export const ref = (noun: string) => z.string().min(1).max(64).describe(`Name or id of the ${noun}.`)
+/** It stands in previews that a person reads: nothing but a name or an id. */
+export const ref = (noun: string) =>
+  z
+    .string()
+    .max(64)
+    .regex(/^[a-z0-9-]+$/, 'lower-case letters, digits and hyphens')
+    .describe(`Name or id of the ${noun}.`)
