@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FleetService } from '../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
@@ -37,6 +38,11 @@ afterEach(async () => {
 
 const link = async () => (await desk.client.hosts.getHost({ host: 'rack' })).host?.link
 const connected = () => expect.poll(link, SOON).toBe('connected')
+function linkTo(folder: string): string {
+  const link = join(mkdtempSync(join(tmpdir(), 'eitri-link-')), 'link')
+  symlinkSync(folder, link)
+  return link
+}
 const store = () => desk.client.store.getStore({})
 const vmsByName = async () =>
   Object.fromEntries((await desk.client.vms.listVms({})).vms.map((vm) => [vm.name || vm.id, vm]))
@@ -89,6 +95,10 @@ describe('a copy of the store', () => {
     ['a folder that is not there', () => '/nowhere/at/all/copy'],
     ['the name of the database', () => desk.database],
     ['a name beside it', () => `${desk.database}-wal`],
+    [
+      'a name beside it by another way',
+      () => join(linkTo(dirname(desk.database)), `${basename(desk.database)}-journal`),
+    ],
     ['the empty path', () => ''],
   ])('is refused at %s, and nothing is written there', async (_, path) => {
     writeFileSync(desk.paths.lock, 'held')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, resolve } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
@@ -73,11 +73,21 @@ function checkedTarget(path: string, file: string): string {
     ? 'use an absolute path'
     : path.length > 1_000 || path.includes('\0')
       ? 'it is no path'
-      : basename(resolve(path)).startsWith(basename(file)) && resolve(path, '..') === resolve(file, '..')
+      : basename(resolve(path)).startsWith(basename(file)) && folderOf(path) === folderOf(file)
         ? 'that name is kept for the store itself'
         : undefined
   if (problem) throw new Fault('input/invalid', 'permanent', { field: 'path', problem, value: path.slice(0, 200) })
   return resolve(path)
+}
+
+/** Whatever links lead there. */
+function folderOf(path: string): string {
+  const folder = resolve(path, '..')
+  try {
+    return realpathSync(folder)
+  } catch {
+    return folder
+  }
 }
 
 function copiesOf(stores: Stores, file: string): Copy[] {
