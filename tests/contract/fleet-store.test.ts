@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -39,7 +38,7 @@ afterEach(async () => {
 const link = async () => (await desk.client.hosts.getHost({ host: 'rack' })).host?.link
 const connected = () => expect.poll(link, SOON).toBe('connected')
 function linkTo(folder: string): string {
-  const link = join(mkdtempSync(join(tmpdir(), 'eitri-link-')), 'link')
+  const link = join(folder, 'link')
   symlinkSync(folder, link)
   return link
 }
