@@ -58,12 +58,12 @@ export function faultToMessage(fault: Fault): FaultMessage {
 
 export const faultFromMessage = (message: FaultMessage): Fault => faultFromData(message)
 
-/** For a service implementation: what to throw so that the other side finds the fault again. */
-export function toConnectError(error: unknown): ConnectError {
+/** For a service implementation: what to throw so that the other side finds the fault again; `words` say it to people who read the error alone. */
+export function toConnectError(error: unknown, words = (fault: Fault) => fault.message): ConnectError {
   if (error instanceof ConnectError && !findFault(error)) return error
   const fault = asFault(error)
   return new ConnectError(
-    fault.message,
+    words(fault),
     connectCodeOf(fault),
     undefined,
     [{ desc: FaultSchema, value: faultToMessage(fault) }],

@@ -167,6 +167,10 @@ export interface FaultData {
   id: string
 }
 
+/** People give a private key where something else is asked for: no fault says it again. */
+const withoutKeys = (params: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(params).map(([name, text]) => [name, text.replace(/-----BEGIN[\s\S]*/, '')]))
+
 /** The one error type that crosses module boundaries; `cause` stays local. */
 export class Fault extends Error {
   override readonly name = 'Fault'
@@ -182,10 +186,11 @@ export class Fault extends Error {
     params: Record<string, string> = {},
     options: { cause?: unknown; retryAfterMs?: number; id?: string } = {},
   ) {
-    super(`${code} ${JSON.stringify(params)}`, options.cause === undefined ? undefined : { cause: options.cause })
+    const kept = withoutKeys(params)
+    super(`${code} ${JSON.stringify(kept)}`, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.disposition = disposition
-    this.params = params
+    this.params = kept
     this.retryAfterMs = options.retryAfterMs
     this.id = options.id ?? crypto.randomUUID().slice(0, 8)
   }

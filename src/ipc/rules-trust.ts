@@ -11,6 +11,10 @@ const kind = z.enum(['host', 'user'], 'host or user')
 const name = z.string().refine(isName, NAME_RULE)
 const ref = z.string().min(1, 'name it').max(128, 'longer than any name')
 const keyText = z.string().max(KEY_CHARS, 'longer than any key')
+const publicText = keyText.refine(
+  (text) => !/^PuTTY-User-Key-File|-----BEGIN [A-Z ]*PRIVATE KEY/.test(text),
+  'that is the private key; give FILE.pub',
+)
 
 /** Of a certificate: a whole number of 64 bits as text, zero left out. */
 export const isSerial = (text: string): boolean => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MOST
@@ -25,7 +29,7 @@ export const TRUST_RULES = {
     name,
     privateKey: keyText,
     passphrase: z.string().max(1024, 'longer than any passphrase'),
-    publicKey: keyText,
+    publicKey: publicText,
     makeSigning: z.boolean(),
     ifAbsent: z.boolean(),
   }),
@@ -33,7 +37,7 @@ export const TRUST_RULES = {
   retireCa: z.object({ ca: ref, force: z.boolean() }),
   issueCertificate: z.object({
     vm: z.union([empty, ref]),
-    publicKey: keyText.min(1, 'give the public key to certify'),
+    publicKey: publicText.min(1, 'give the public key to certify'),
     login: z.string().refine(isLogin, 'use a login name, such as root or debian'),
   }),
   listCertificates: z.object({
@@ -45,7 +49,7 @@ export const TRUST_RULES = {
   revokeCertificate: z
     .object({
       serial,
-      certificate: keyText,
+      certificate: publicText,
       reason: z
         .string()
         .max(200, 'at most 200 characters')

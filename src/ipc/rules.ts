@@ -277,6 +277,8 @@ export function check<N extends RuleName>(rule: N, value: unknown): Checked<N> {
     field: first?.field ?? '',
     problem: first?.problem ?? 'not valid',
     value:
-      typeof raw === 'string' && !/password|passphrase|private_key/.test(first?.field ?? '') ? raw.slice(0, 80) : '',
+      typeof raw === 'string' && !/password|passphrase|private|secret|token|blob/.test(first?.field ?? '')
+        ? raw.slice(0, 80)
+        : '',
   })
 }

@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream'
 import { ConnectError, type ConnectRouter, type Interceptor } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Log } from '../../../ipc/base/log.ts'
+import { NOTHING } from '../../../ipc/fault-parts.ts'
+import { faultLine, printable } from '../../../ipc/fault-text.ts'
 import { toConnectError } from '../../../ipc/fault-wire.ts'
 import { asFault, Fault, findFault } from '../../../ipc/faults.ts'
 import { REQUEST_ID_HEADER } from '../../../ipc/request-headers.ts'
@@ -17,7 +19,7 @@ import type { Damage } from '../store/database.ts'
 import { calledByModel } from './called-by-model.ts'
 import { type KnownTenants, principalOfUpgrade, principals, requestIdOf } from './principal.ts'
 import { whileDamaged } from './read-only.ts'
-import { serveStatic } from './static-files.ts'
+import { PAGE_HEADERS, serveStatic } from './static-files.ts'
 
 /** The whole API as plain HTTP handlers: the unix socket and the loopback listener run the same. */
 export interface ApiHandler {
@@ -52,10 +54,14 @@ export function createApiHandler(parts: ApiParts): ApiHandler {
     interceptors: [faults(log), principals(tenants), whileDamaged(store), calledByModel(audit)],
     readMaxBytes: LIMITS.fleetMessageBytes,
     // docs/openapi.json is made for this: names as in the contracts, plain fields always there.
-    jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true },
+    jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true, ignoreUnknownFields: false },
     // Nothing here crosses a network, and a small packed request could unpack to any size.
     acceptCompression: [],
-    fallback: (req, res) => void serveStatic(renderer, req as IncomingMessage, res as ServerResponse),
+    fallback: (request, response) => {
+      const [req, res] = [request as IncomingMessage, response as ServerResponse]
+      if (req.url?.startsWith('/eitri.')) noSuchCall(req.url, res)
+      else void serveStatic(renderer, req, res)
+    },
   })
   return {
     handle(req, res) {
@@ -79,6 +85,13 @@ export function createApiHandler(parts: ApiParts): ApiHandler {
   }
 }
 
+/** As errors of calls are; a path under the name of the contracts is never a page. */
+function noSuchCall(url: string, res: ServerResponse): void {
+  const message = `There is no call ${printable(url.slice(1, 200))}. ${NOTHING} docs/openapi.json has those there are.`
+  res.writeHead(404, { ...PAGE_HEADERS, 'content-type': 'application/json' })
+  res.end(JSON.stringify({ code: 'unimplemented', message }))
+}
+
 const onlyOne = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
 /** A page has no business with ports of guests. */
@@ -96,7 +109,7 @@ function faults(log: Log): Interceptor {
       const stack = String((error instanceof Error && error.stack) || error)
       log.error('api.bug', { method, id: fault.id, stack })
     }
-    return toConnectError(fault)
+    return toConnectError(fault, ({ code, params }) => faultLine(code, params))
   }
   return (next) => async (req) => {
     const { name } = req.method
