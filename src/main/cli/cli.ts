@@ -20,6 +20,7 @@ import { EXIT, exitCodeOf, faultOf, inOptions, lostOutput, reasonLine } from './
 import { portCommands } from './port-commands.ts'
 import { restoreCommand } from './restore-command.ts'
 import { serveCommand } from './serve-command.ts'
+import { withGuestCommand } from './ssh-argv.ts'
 import { sshCommand } from './ssh-command.ts'
 import { sshConfigCommand } from './ssh-config-command.ts'
 import { storeCommand } from './store-command.ts'
@@ -61,7 +62,8 @@ export async function runCli(argv: string[], parts: CliParts): Promise<number> {
     })
   }
   try {
-    await program(run, parts).parseAsync(argv, { from: 'user' })
+    const root = program(run, parts)
+    await root.parseAsync(withGuestCommand(argv, optionsOf(root, 'ssh')), { from: 'user' })
     return code
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -119,6 +121,13 @@ function program(run: Runner, { io }: CliParts): Command {
     else await context.say(`${appVersion()}\n`)
   })
   return root
+}
+
+/** Those a command takes; true = with a value. */
+function optionsOf(root: Command, name: string): Map<string, boolean> {
+  const own = root.commands.find((command) => command.name() === name)?.options ?? []
+  const taken = [...root.options, ...own].map(({ long, required }) => [long ?? '', required] as const)
+  return new Map([...taken, ['--help', false], ['-h', false]])
 }
 
 function usageLine(error: CommanderError): string {
