@@ -52,7 +52,13 @@ export const tcpArguments = (dir: string, log: string, host: string, port: numbe
   ...['-T', '-W', `${host.includes(':') ? `[${host}]` : host}:${port}`, '--', ANY_HOST],
 ]
 
-/** Pure: makes the master listen on `local` for a unix socket of the host. */
+/**
+ * Pure: whether ssh takes a path that a host named as it is: in a forwarding it fills in this computer's environment, and
+ * its tokens, and would tell the host.
+ */
+export const isForwardable = (remote: string): boolean => /^\/[^\0-\x1f\x7f$%:\\[\]]+$/.test(remote)
+
+/** Pure: makes the master listen on `local` for a unix socket of the host; only for what `isForwardable`. */
 export const socketArguments = (dir: string, log: string, local: string, remote: string): string[] => [
   ...slave(dir, log),
   ...['-O', 'forward', '-L', `${local}:${remote}`, '--', ANY_HOST],

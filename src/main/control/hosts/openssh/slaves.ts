@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../../../ipc/faults.ts'
-import { aliveArguments, commandArguments, socketArguments, tcpArguments } from './arguments.ts'
+import { aliveArguments, commandArguments, isForwardable, socketArguments, tcpArguments } from './arguments.ts'
 import type { FolderWatch } from './folder-watch.ts'
 import { type ChannelEnd, type PipedProcess, ProcessChannel } from './process-channel.ts'
 
@@ -46,6 +46,7 @@ export class Slaves {
 
   /** Makes the master listen for a socket of the host; where. Raises ssh/protocol, and what the master ended with. */
   async listen(remote: string): Promise<string> {
+    if (!isForwardable(remote)) throw this.#failed('its socket has a name that ssh would change')
     const local = this.#file('l')
     const { code, said } = await this.#ran((log) => socketArguments(this.#master.dir, log, local, remote))
     if (code === 0) return local

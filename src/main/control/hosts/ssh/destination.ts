@@ -8,7 +8,8 @@ export interface Destination {
 }
 
 const HOST_CHARS = /^[A-Za-z0-9_.:%-]{1,255}$/
-const USER_CHARS = /^[A-Za-z0-9_.@\\$-]{1,128}$/
+/** ssh hands users of hosts on the way to a shell: a `$` stands only at the end, as in the names of machines, a `\` never there. */
+const USER_CHARS = /^(?=.{1,128}$)[A-Za-z0-9_.@\\-]*[A-Za-z0-9_.@$-]$/
 
 /** `[user@]host[:port]`, `[user@][v6][:port]` or `ssh://` before either. Raises input/invalid. */
 export function parseDestination(typed: string): Destination {

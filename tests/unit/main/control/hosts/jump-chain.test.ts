@@ -26,13 +26,16 @@ describe('a list of jump hosts', () => {
     ['ssh://ops@a:22', [{ host: 'a', user: 'ops', port: 22 }]],
     ['none', []],
     ['NONE', []],
+    ['host$@a', [{ host: 'a', user: 'host$' }]],
     ['', []],
   ])('%s is read as ssh -J reads it', (written, read) => expect(parseJump(written)).toEqual(read))
 
-  it.each(['a,,b', '-oProxyCommand=x', 'a b', 'a:0', Array(9).fill('a').join(',')])('%s is refused', (written) =>
-    expect(() => parseJump(written)).toThrow(
-      expect.objectContaining({ code: 'input/invalid', params: expect.objectContaining({ field: 'jump' }) }),
-    ),
+  it.each(['a,,b', '-oProxyCommand=x', 'a b', 'a:0', 'x$IFS-A@a', '$HOME@a', 'ops\\@a', Array(9).fill('a').join(',')])(
+    '%s is refused',
+    (written) =>
+      expect(() => parseJump(written)).toThrow(
+        expect.objectContaining({ code: 'input/invalid', params: expect.objectContaining({ field: 'jump' }) }),
+      ),
   )
 })
 

@@ -1,11 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import {
   commandArguments,
+  isForwardable,
   masterArguments,
   socketArguments,
   tcpArguments,
 } from '../../../../../../src/main/control/hosts/openssh/arguments.ts'
 import { configText } from '../../../../../../src/main/control/hosts/openssh/config-text.ts'
+
+describe('a socket that a host names', () => {
+  it.each(['/run/eitri/agent.sock', '/home/ops/.local/state/eitri agent/a.sock'])('%s is forwarded', (path) =>
+    expect(isForwardable(path)).toBe(true),
+  )
+
+  it.each([
+    '/run/$' + '{AWS_SECRET_ACCESS_KEY}/agent.sock',
+    '/run/$HOME',
+    '/run/%d',
+    '127.0.0.1:22',
+    '/run/a:22',
+    'agent.sock',
+    '/a\nb',
+    '/',
+    '',
+  ])('%j is not: ssh would fill in what is this computer’s, or read it otherwise', (path) =>
+    expect(isForwardable(path)).toBe(false),
+  )
+})
 
 describe('what the system’s ssh is told', () => {
   it('is what the person typed and no more, for the one that signs in', () => {
