@@ -5,6 +5,8 @@ export const VMDK_TAIL_BYTES = 1024
 
 const SECTOR = 512
 const MAX_VIRTUAL_BYTES = 64 * 1024 ** 4
+/** Readers take so much of a description, however long the header calls it. */
+const DESCRIPTION_BYTES = 20 * SECTOR
 const AT_END = 0xffffffffffffffffn
 /** From the version to the redundant tables: all that leads a reader anywhere but to the tables themselves. */
 const LEADS = { from: 4, to: 56 }
@@ -29,7 +31,7 @@ export function checkVmdk({ head, tail, size }: { head: Buffer; tail: Buffer; si
   if (head.readBigUInt64LE(56) === AT_END) requireSameFooter(head, tail)
   checkDescription(
     head
-      .subarray(start, start + length)
+      .subarray(start, start + Math.max(length, DESCRIPTION_BYTES))
       .toString('latin1')
       .replace(/\0[\s\S]*$/, ''),
   )
@@ -45,14 +47,21 @@ function requireSameFooter(head: Buffer, tail: Buffer): void {
 }
 
 function checkDescription(text: string): void {
-  const value = (key: string) =>
-    new RegExp(String.raw`^\s*${key}\s*=\s*"?([^"\r\n]*)"?\s*$`, 'im').exec(text)?.[1]?.trim()
-  if (!/^\s*#\s*Disk DescriptorFile/i.test(text)) throw new Error('its disk is a VMDK without a description')
-  if (/parentFileNameHint/i.test(text) || !/^f{8}$/i.test(value('parentCID') ?? ''))
+  // By lines, each read once: a pattern over the whole text could take hours over one that is made for it.
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  const value = (key: string) => {
+    const line = lines.find((line) => line.slice(0, line.indexOf('=')).trim().toLowerCase() === key)
+    return line && unquoted(line.slice(line.indexOf('=') + 1).trim()).toLowerCase()
+  }
+  if (!/^# ?Disk DescriptorFile/i.test(lines.find((line) => line !== '') ?? ''))
+    throw new Error('its disk is a VMDK without a description')
+  if (/parentFileNameHint/i.test(text) || value('parentcid') !== 'ffffffff')
     throw new Error('its disk is a VMDK that needs another disk')
-  if (!/^(monolithicSparse|streamOptimized)$/i.test(value('createType') ?? ''))
+  if (!['monolithicsparse', 'streamoptimized'].includes(value('createtype') ?? ''))
     throw new Error('its disk is a VMDK that is not in one file')
-  const extents = text.split(/\r?\n/).filter((line) => /^\s*(RW|RDONLY|NOACCESS)\b/i.test(line))
-  if (extents.length !== 1 || !/^\s*RW\s+\d+\s+SPARSE\s/i.test(extents[0]!))
+  const extents = lines.filter((line) => /^(RW|RDONLY|NOACCESS)\b/i.test(line))
+  if (extents.length !== 1 || !/^RW\s+\d+\s+SPARSE\s/i.test(extents[0]!))
     throw new Error('its disk is a VMDK that is not in one file')
 }
+
+const unquoted = (text: string): string => text.replace(/^"/, '').replace(/"$/, '').trim()

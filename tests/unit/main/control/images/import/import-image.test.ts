@@ -203,6 +203,35 @@ describe('a disk file of this computer', () => {
     nothingIsLeft()
   })
 
+  const described = (text: string, length = text.length) => {
+    const head = Buffer.alloc(MiB)
+    head.write('KDMV')
+    head.writeUInt32LE(1, 4)
+    head.writeBigUInt64LE(16n, 12)
+    head.writeBigUInt64LE(1n, 28)
+    head.writeBigUInt64LE(BigInt(Math.ceil(length / 512)), 36)
+    head.write(text, 512)
+    return { head, tail: head.subarray(-1024), size: head.length }
+  }
+  const DESCRIPTION = '# Disk DescriptorFile\nparentCID=ffffffff\ncreateType="monolithicSparse"\nRW 16 SPARSE "x"\n'
+
+  it('that is a VMDK is judged by as much of its description as readers take, however short its header calls it', () => {
+    expect(checkVmdk(described(DESCRIPTION))).toBe(8192)
+    const longer = `${DESCRIPTION}${'#'.repeat(512)}\nparentFileNameHint="/etc/passwd"\n`
+    expect(() => checkVmdk(described(longer, 512))).toThrow('needs another disk')
+  })
+
+  it.each([
+    ['lines', `# Disk DescriptorFile${'\n'.repeat(900_000)}`],
+    ['blanks', `# Disk DescriptorFile\nparentCID=${' '.repeat(900_000)}"a`],
+    ['blanks before a key', `# Disk DescriptorFile\nparentCID${' '.repeat(900_000)}x`],
+    ['blanks in an extent', `${DESCRIPTION.replace('RW 16 SPARSE', `RW${' '.repeat(900_000)}`)}`],
+  ])('that is a VMDK with a megabyte of %s in its description is refused at once', (_what, text) => {
+    const began = performance.now()
+    expect(() => checkVmdk(described(text))).toThrow('its disk is a VMDK')
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
   it('that is a streamed VMDK is read by its footer, which says what its header says', () => {
     const streamed = aVmdk()
     const footer = Buffer.from(streamed.subarray(0, 512))
