@@ -56,8 +56,14 @@ export class JoinStanding {
   }
 
   /** The key and what is known of the join are gone when it resolves; false = there was none. */
-  async drop(): Promise<boolean> {
-    await this.#working
+  drop(): Promise<boolean> {
+    // In line with renewals: one that read the key before would put it back.
+    const dropped = this.#working.then(() => this.#drop())
+    this.#working = dropped.catch(() => {})
+    return dropped
+  }
+
+  async #drop(): Promise<boolean> {
     const joined = await readJoined(this.#options.path)
     if (!joined) return false
     await removeKey(joined.home)

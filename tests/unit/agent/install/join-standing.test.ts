@@ -79,6 +79,16 @@ describe('the key of a host that joined', { skip: process.getuid?.() !== 0 }, ()
     expect(existsSync(keyFile(join(dir, 'home')))).toBe(false)
   })
 
+  it('dropped while its session goes on, it is not put back by what the session does meanwhile', async () => {
+    const standing = await joined()
+    await standing.token(FLEET)
+    const dropped = standing.drop()
+    standing.standing(FLEET)
+    expect(await dropped).toBe(true)
+    expect(await standing.drop()).toBe(false)
+    expect(existsSync(keyFile(join(dir, 'home')))).toBe(false)
+  })
+
   it('dropped, it is gone, and only who made its login is still known', async () => {
     const standing = await joined({ user_made: true })
     await standing.token(FLEET)
