@@ -25,6 +25,7 @@ describeHosts('secrets', { timeout: 300_000 }, () => {
   })
 
   it('given in every field that can hold one are in no log, audit row, command line, environment or file but where they belong', async () => {
+    const started = Date.now()
     const dir = mkdtempSync(join(tmpdir(), 'eitri-canary-'))
     const [passphrase, caPassphrase, userData, wrong, code] = [
       canary('passphrase'),
@@ -123,7 +124,8 @@ describeHosts('secrets', { timeout: 300_000 }, () => {
     const kept = desktop.filesWith(userData)
     expect(kept.length).toBeGreaterThan(0)
     expect(kept.filter((file) => !/\/data\/eitri\.db(-wal)?$/.test(file))).toEqual([])
-    const grep = 'grep -rlaF -f - /etc /var /run /root /home /usr/local /opt 2>/dev/null || true'
+    const written = `find /etc /var /run /root /home /usr/local -type f -newermt @${Math.floor(started / 1000)} 2>/dev/null`
+    const grep = `grep -laF -f - $(${written}) || true`
     // What the agent keeps of its last orders holds user-data, and nothing else does.
     const holding = async (host: SshHost) =>
       (await host.exec(['sh', '-c', grep], { input: all.join('\n') })).stdout
