@@ -24,6 +24,8 @@ const ssh = (over: Record<string, unknown> = {}) => ({
   host: 'rack2-07',
   user: '',
   identityFile: '',
+  jump: '',
+  jump: '',
   acceptHostKey: '',
   password: '',
   sudoPassword: '',
