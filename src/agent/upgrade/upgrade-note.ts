@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 import { type UpgradeOutcome, UpgradeOutcomeSchema } from '../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
 import { STARTERS } from '../install/install-record.ts'
-import { readIfPresent, writeDurable } from '../os/files.ts'
+import { readIfPresent, sizeIfPresent, writeDurable } from '../os/files.ts'
 
 const Program = z.object({
   /** Absolute; what the link leads to. */
@@ -35,6 +35,10 @@ const Note = z.object({
 /** How the last upgrade goes. */
 export type UpgradeNote = z.infer<typeof Note>
 export type UpgradeWay = NonNullable<UpgradeNote['way']>
+
+/** Whether its program still lies on this host. Never rejects. */
+export const isThere = async ({ target }: UpgradeProgram): Promise<boolean> =>
+  (await sizeIfPresent(target).catch(() => undefined)) !== undefined
 
 const DETAIL_CHARS = 500
 

@@ -13,7 +13,7 @@ import type { StateFiles } from '../records/disk-reserve.ts'
 import type { AgentLayout } from '../records/layout.ts'
 import { unstage } from './staging.ts'
 import { installedWay, prepareOffer, Refused, type RunningAgentProgram } from './take-offer.ts'
-import { outcomeOf, readUpgrade, saveUpgrade, type UpgradeNote } from './upgrade-note.ts'
+import { isThere, outcomeOf, readUpgrade, saveUpgrade, type UpgradeNote } from './upgrade-note.ts'
 
 /** The note is somebody else's to write while an upgrade is in doubt: how often it is looked at, ms. */
 const LOOK_EVERY_MS = 500
@@ -177,7 +177,12 @@ export async function resumeUpgrade(options: Omit<UpgraderOptions, 'files' | 'ru
   if (note?.state !== 'restarting' || !note.way) return
   if (await isWatched(options)) return
   const { from, to, link } = note.way
+  const settle = (state: UpgradeNote['state'], detail: string) =>
+    saveUpgrade(layout.upgrade, { ...note, state, detail, at: new Date(clock.now()).toISOString() })
   const isTo = self.version === to.version && self.digest === to.digest
+  // In doubt for ever, it would take no offer again.
+  if (isTo && !(await isThere(from)))
+    return settle('done', 'it was cut short, and the older one that would watch over it is no longer there')
   if (isTo) {
     const args = ['upgrade-watch', '--resumed', '--state-dir', layout.stateDir, '--socket', socketPath]
     await detach('upgrade.watch-again', from.target, args, { cwd: '/', logFile: layout.upgradeLog })
@@ -187,6 +192,5 @@ export async function resumeUpgrade(options: Omit<UpgraderOptions, 'files' | 'ru
   // Left as it is, the next start would run one that nobody watches.
   if (isFrom && (await readlink(link).catch(() => '')) === to.target)
     await linkDurable('upgrade.link-settle', from.target, link)
-  const detail = 'it was cut short: the host or what watched over it ended in between'
-  await saveUpgrade(layout.upgrade, { ...note, state: 'rolled_back', detail, at: new Date(clock.now()).toISOString() })
+  await settle('rolled_back', 'it was cut short: the host or what watched over it ended in between')
 }

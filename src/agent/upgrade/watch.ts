@@ -14,7 +14,14 @@ import type { AgentLayout } from '../records/layout.ts'
 import { askStatus } from '../status/agent-status.ts'
 import { HealthJudge } from './health.ts'
 import { unstage } from './staging.ts'
-import { readUpgrade, saveUpgrade, type UpgradeNote, type UpgradeProgram, type UpgradeWay } from './upgrade-note.ts'
+import {
+  isThere,
+  readUpgrade,
+  saveUpgrade,
+  type UpgradeNote,
+  type UpgradeProgram,
+  type UpgradeWay,
+} from './upgrade-note.ts'
 
 const LOOK_EVERY_MS = 250
 /** Of one question after the new agent: one that hangs must not hold up the judge. */
@@ -100,22 +107,32 @@ class Watch {
   }
 
   async #goBack(why: string): Promise<UpgradeNote['state']> {
-    const { link, from, to } = this.#way
-    const { log, socketPath } = this.#deps
+    const { from, to } = this.#way
+    const { log } = this.#deps
     log.warn('upgrade.goes-back', { version: to.version, why })
+    // A link that leads nowhere would leave this host without any agent.
+    const problem = (await isThere(from))
+      ? await this.#startOlder()
+      : `the older one is no longer there: ${from.target}`
+    await this.#settle('rolled_back', problem === undefined ? why : `${why}; and ${problem}`)
+    if (problem === undefined && dirname(to.target) !== dirname(from.target))
+      await removeTree('upgrade.drop', dirname(to.target)).catch(() => {})
+    return 'rolled_back'
+  }
+
+  /** Undefined = it runs. */
+  async #startOlder(): Promise<string | undefined> {
+    const { link, from } = this.#way
     await linkDurable('upgrade.link-back', from.target, link)
-    let detail = why
     try {
       await this.#endNew()
       await this.#restart()
+      const { socketPath } = this.#deps
       await waitForAgent(socketPath, (s) => s.agentVersion === from.version && s.agentDigest === from.digest)
+      return undefined
     } catch (error) {
-      detail = `${why}; and the older one does not come up either: ${wordsOf(error)}`
+      return `the older one does not come up either: ${wordsOf(error)}`
     }
-    await this.#settle('rolled_back', detail)
-    if (dirname(to.target) !== dirname(from.target))
-      await removeTree('upgrade.drop', dirname(to.target)).catch(() => {})
-    return 'rolled_back'
   }
 
   /** Through the link, by whatever starts the agent on this host. */
