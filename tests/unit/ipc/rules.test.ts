@@ -25,7 +25,6 @@ const ssh = (over: Record<string, unknown> = {}) => ({
   user: '',
   identityFile: '',
   jump: '',
-  jump: '',
   acceptHostKey: '',
   password: '',
   sudoPassword: '',
