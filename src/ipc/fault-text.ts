@@ -38,13 +38,15 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     t(
       `${host(p)} still has VMs: ${v(p, 'vms')}.`,
       NOTHING,
-      'Delete and purge them first, or remove with --force, which leaves them running there.',
+      'Delete and purge them first, or remove with --force, which leaves them running there and loses their protection and labels.',
     ),
   'host/unreachable': (p) =>
     t(
       `No answer from ${or(p['address'], host(p))}${why(p)}.`,
-      'Its VMs are unknown, not stopped.',
-      'Check the address and the network; it is tried again by itself once added.',
+      p['adding'] ? NOTHING : 'Its VMs are unknown, not stopped.',
+      p['adding']
+        ? 'Check the address and the network, then add it again.'
+        : 'Check the address and the network; it is tried again by itself.',
     ),
   'host/no-answer': (p) =>
     t(`${host(p)} stopped answering.`, 'Its VMs are unknown, not stopped.', 'It is tried again by itself.'),

@@ -196,4 +196,23 @@ describe('tenants on the command line', () => {
     expect(await codeOf(rig.client.vms.updateVm({ vm: 'db', vcpus: 3 }))).toBe('tenant/over-quota')
     expect(await codeOf(rig.client.vms.updateVm({ vm: 'db', vcpus: 2 }))).toBe('none')
   })
+
+  it('is a table with names, and with what was before and is since', async () => {
+    await rig.vm('web')
+    await rig.client.vms.stopVm({ vm: 'web' })
+    const { code, out } = await rig.eitri('audit', '--action', 'vm.stop')
+    expect(code).toBe(0)
+    expect(out).toMatch(/vm\.stop .* web +rack .*power_state: running → stopped/)
+  })
+
+  it('says of a name that nothing here has it, and takes no page of no entries', async () => {
+    const { code, err } = await rig.eitri('audit', '--vm', 'neverwas')
+    expect([code, err]).toEqual([0, expect.stringContaining('Nothing named neverwas is known')])
+    expect((await rig.eitri('audit', '--host', 'rack', '--since', '1ms')).err).toBe('')
+    for (const limit of ['0', '1001'])
+      expect(await rig.eitri('audit', '--limit', limit)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('from 1 to 1000'),
+      })
+  })
 })

@@ -3,8 +3,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type AuditEntry, ListAuditResponseSchema } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { check } from '../../ipc/rules.ts'
 import { exportAudit } from './audit-export.ts'
+import { changeWord } from './audit-words.ts'
 import type { CommandContext, Runner } from './context.ts'
-import { longDuration, reference, since, wholeNumber } from './options.ts'
+import { atMostThousand, longDuration, reference, since } from './options.ts'
 import { invalid } from './outcome.ts'
 import { table } from './table.ts'
 
@@ -32,7 +33,7 @@ export function auditCommand(root: Command, run: Runner): void {
       .option('--since <when>', 'RFC 3339, or how long ago, e.g. 2h')
       .option('--action <noun.verb>', 'of this kind, e.g. vm.stop; vm. = all of VMs')
       .option('--request <id>', 'of this request')
-      .option('--limit <n>', 'at most this many', wholeNumber)
+      .option('--limit <n>', 'at most this many, up to 1000 (default 200)', atMostThousand)
       .option('--before-id <id>', 'older than this entry: the next page')
       .option('--export <file>', 'all of it, oldest first, as JSON Lines into a new file; - = standard output')
       .option('--keep <time>', 'say how long the trail is kept, e.g. 365d, or forever', keep),
@@ -49,6 +50,12 @@ async function list(context: CommandContext, options: AuditOptions): Promise<voi
   const { beforeId } = check('auditPage', { beforeId: options.beforeId ?? '' })
   const request = { ...filterOf(context, options), limit: options.limit ?? 0, beforeId }
   const answer = await (await context.fleet()).audit.listAudit(request, { signal: context.signal })
+  const none = answer.entries.length === 0
+  const names = context.json && !none ? new Map<string, string>() : await namesHere(context)
+  const sought = [options.vm, options.host].filter((ref) => ref !== undefined)
+  const stranger = sought.find((ref) => ![...names].flat().includes(ref))
+  if (none && stranger !== undefined)
+    context.note(`Nothing named ${stranger} is known here; what is gone for good is found by its id.`)
   await context.answer(ListAuditResponseSchema, answer, () =>
     table(
       ['ID', 'AT', 'ACTION', 'BY', 'VM', 'HOST', 'DETAIL'],
@@ -57,15 +64,21 @@ async function list(context: CommandContext, options: AuditOptions): Promise<voi
         e.at ? timestampDate(e.at).toISOString() : '',
         e.action,
         who(e),
-        e.vmId,
-        e.hostId,
-        Object.entries(e.detail)
-          .map(([k, v]) => `${k}=${v}`)
-          .join(' '),
+        names.get(e.vmId) ?? e.vmId,
+        names.get(e.hostId) ?? e.hostId,
+        changeWord(e),
       ]),
     ),
   )
   if (answer.nextBeforeId !== '' && !context.json) context.note(`More: --before-id ${answer.nextBeforeId}`)
+}
+
+/** Names of VMs and hosts by their ids. */
+async function namesHere(context: CommandContext): Promise<Map<string, string>> {
+  const { vms, hosts } = await context.fleet()
+  const options = { signal: context.signal }
+  const [known, machines] = await Promise.all([vms.listVms({}, options), hosts.listHosts({}, options)])
+  return new Map([...known.vms, ...machines.hosts].map(({ id, name }) => [id, name]))
 }
 
 async function exportAll(context: CommandContext, file: string, options: AuditOptions): Promise<void> {

@@ -1,6 +1,8 @@
 import { open, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { toJson } from '@bufbuild/protobuf'
 import { AuditEntrySchema, type ExportAuditResponse } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { writeTrouble } from '../file-words.ts'
 import { type CliIo, write } from './io.ts'
 import { invalid } from './outcome.ts'
 
@@ -11,8 +13,8 @@ export async function exportAudit(
   io: Pick<CliIo, 'stdout'>,
 ): Promise<number> {
   if (file === '-') return eachPage(pages, (text) => write(io.stdout, text))
-  const handle = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw invalid('export', file, error.code === 'EEXIST' ? 'it exists already' : error.message)
+  const handle = await open(file, 'wx', 0o600).catch((error: unknown) => {
+    throw invalid('export', file, writeTrouble(error, resolve(file)))
   })
   try {
     const entries = await eachPage(pages, async (text) => {

@@ -87,7 +87,7 @@ export function caCommands(root: Command, run: Runner): void {
 
 const newCa = (command: Command): Command =>
   command
-    .requiredOption('--kind <kind>', 'host (signs keys of guests) or user (signs keys of people)')
+    .requiredOption('--kind <kind>', 'host (signs keys of guests) or user (signs keys of people); needed')
     .option('--signing', 'sign with it from now on; the first of its kind does anyway')
     .option('--if-absent', 'be content when it is there already')
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
@@ -17,8 +17,9 @@ import {
 } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { check } from '../../ipc/rules.ts'
 import { KiB } from '../../ipc/units.ts'
+import { writeTrouble } from '../file-words.ts'
 import type { CommandContext, Runner } from './context.ts'
-import { fileOf, login as loginName, wholeNumber } from './options.ts'
+import { atMostThousand, fileOf, login as loginName } from './options.ts'
 import { invalid } from './outcome.ts'
 import { sheet, table } from './table.ts'
 
@@ -50,7 +51,7 @@ export function certCommands(root: Command, run: Runner): void {
       .description('certificates issued here that are still good')
       .option('--kind <kind>', 'host or user')
       .option('--expired', 'also those past their end, as long as they are remembered')
-      .option('--limit <n>', 'at most so many, the newest', wholeNumber),
+      .option('--limit <n>', 'at most so many, the newest; up to 1000', atMostThousand),
     async (context, options: { kind?: string; expired?: boolean; limit?: number }) => {
       context.deadline()
       const { kind = '', expired = false, limit = 0 } = options
@@ -114,8 +115,8 @@ async function ownKey(context: CommandContext, file: string | undefined): Promis
 }
 
 async function written(path: string, text: string): Promise<void> {
-  await writeFile(path, text).catch((error: NodeJS.ErrnoException) => {
-    throw invalid('out', path, `it cannot be written (${error.code ?? error.message})`)
+  await writeFile(path, text).catch((error: unknown) => {
+    throw invalid('out', path, writeTrouble(error, resolve(path)))
   })
 }
 

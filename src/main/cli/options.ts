@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { isId, isLogin, isName } from '../../ipc/names.ts'
 import { readBounded } from '../bounded-file.ts'
+import { readTrouble } from '../file-words.ts'
 import { invalid } from './outcome.ts'
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -39,6 +40,13 @@ export function wholeNumber(text: string): number {
   return Number(text)
 }
 
+/** Of a page; none of them is no page. */
+export function atMostThousand(text: string): number {
+  const number = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > 1000) throw new InvalidArgumentError('use a number from 1 to 1000.')
+  return number
+}
+
 export function tcpPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (port < 1 || port > 65_535) throw new InvalidArgumentError('use a port from 1 to 65535.')
@@ -69,7 +77,7 @@ export async function fileOf(option: string, path: string, maxBytes: number): Pr
   try {
     return await readBounded(path, maxBytes, { waits: true })
   } catch (error) {
-    throw invalid(option, path, error instanceof Error ? error.message : String(error))
+    throw invalid(option, path, readTrouble(error))
   }
 }
 

@@ -18,7 +18,10 @@ const QUESTION =
 
 /** `eitri store`, and `eitri store rebuild`. */
 export function storeCommand(root: Command, run: Runner): void {
-  const store = root.command('store').description('the database of the fleet: what is wrong with it, and its copies')
+  const store = root
+    .command('store')
+    .description('the database of the fleet: what is wrong with it, and its copies')
+    .addHelpText('after', '\nWithout a command: where it is, its copies and what is wrong with it.')
   run(store, async (context) => {
     context.deadline()
     const answer = await (await context.fleet()).store.getStore({}, { signal: context.signal })

@@ -20,7 +20,7 @@ interface ImportOptions extends CreateOptions {
 export function importCommand(vm: Command, run: Runner): void {
   const command = vm
     .command('import <file> <name>')
-    .description('make a VM of a disk file of this computer: qcow2, raw, or an OVA with one disk')
+    .description('make a VM of a disk file of this computer: qcow2, raw, VMDK in one file, or an OVA with one disk')
     .option('--image-name <name>', 'name of the image it becomes in this store; else that of the VM')
     .option('--arch <arch>', 'x86_64 or aarch64', 'x86_64')
   run(createOptions(command), importVm)

@@ -9,7 +9,18 @@ import { addSshHost } from './ssh-onboarding.ts'
  * Adds a host, step by step; nothing of it is stored before the last one, and what was put on the host is taken away when
  * a later step fails or the task is cancelled. Raises host/name-taken, host/already-added and the fault of the step.
  */
-export async function addHost(
+export async function addHost(...given: Parameters<typeof added>): Promise<TaskOutcome> {
+  try {
+    return await added(...given)
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'host/unreachable') throw error
+    // Of a host that is not in the fleet: it has no VMs, and nobody dials it again.
+    const params = { ...error.params, adding: given[1].name }
+    throw new Fault(error.code, error.disposition, params, { cause: error, id: error.id })
+  }
+}
+
+async function added(
   deps: OnboardingDeps & { joins?: JoinDeps },
   input: AddHostInput,
   task: TaskContext,

@@ -14,6 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Fault } from '../../../ipc/faults.ts'
+import { writeTrouble } from '../../file-words.ts'
 
 /** Copies of each kind that stay: the newest. */
 export const KEPT_COPIES = 5
@@ -51,7 +52,7 @@ function opened(path: string): number {
   try {
     return openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW, 0o600)
   } catch (cause) {
-    const problem = (cause as NodeJS.ErrnoException).code === 'EEXIST' ? 'there is a file of that name' : String(cause)
+    const problem = writeTrouble(cause, path)
     throw new Fault('input/invalid', 'permanent', { field: 'path', problem, value: path }, { cause })
   }
 }
