@@ -12,9 +12,9 @@ import { type Asked, type DeskAnswer, openAskDesk } from './ask-desk.ts'
 import { opensshConnection } from './connection.ts'
 import { dialConfig, dialEnvironment } from './dial-config.ts'
 import { endFault, lastWords, signedInBy } from './end-words.ts'
-import { watchFolder } from './folder-watch.ts'
+import { type FolderWatch, watchFolder } from './folder-watch.ts'
 import { type Master, startMaster } from './master.ts'
-import { makeRunFolder } from './run-folder.ts'
+import { makeRunFolder, type RunFolder } from './run-folder.ts'
 
 /** Whether a key is good: its fault when not. `print`: ssh does not find it by itself. */
 export type KeyJudgement = { fault: Fault } | { print: boolean }
@@ -60,21 +60,23 @@ const QUIET_TIMEOUT_MS = 60_000
 export async function dialOpenssh(options: OpensshDialOptions): Promise<OpensshDial> {
   const { target, hops, proxied, signal } = options
   const folder = await makeRunFolder(options.runDir)
-  const changes = watchFolder(folder.dir)
-  await folder.writeConfig(await dialConfig({ ...options, firstHop: hops[0]?.host }, folder))
   const env = dialEnvironment(options.env, folder)
   const state: { ready: boolean; answers?: PromptAnswers } = { ready: false }
-  const master = startMaster({
-    folder,
-    changes,
-    env,
-    args: masterArguments({ typed: options.typed, dir: folder.dir, direct: !proxied && hops.length === 0 }),
-    faultOf: (said) => {
-      const fault = endFault(said, { host: target.host, address: addressOf(target), ready: state.ready })
-      return withLocked(fault, state.answers?.locked)
-    },
-    signal,
-  })
+  const begin = async (changes: FolderWatch) => {
+    await folder.writeConfig(await dialConfig({ ...options, firstHop: hops[0]?.host }, folder))
+    return startMaster({
+      folder,
+      changes,
+      env,
+      args: masterArguments({ typed: options.typed, dir: folder.dir, direct: !proxied && hops.length === 0 }),
+      faultOf: (said) => {
+        const fault = endFault(said, { host: target.host, address: addressOf(target), ready: state.ready })
+        return withLocked(fault, state.answers?.locked)
+      },
+      signal,
+    })
+  }
+  const { changes, master } = await watched(folder, begin)
   const answers = new PromptAnswers({
     ...options.prompts,
     host: target.host,
@@ -117,6 +119,19 @@ export async function dialOpenssh(options: OpensshDialOptions): Promise<OpensshD
     signedIn,
     how: () => signedInBy(master.said()),
     learnt: () => answers.learnt,
+  }
+}
+
+/** What was made for a master that did not begin, as on a full disk, goes at once: a link dials for ever. */
+async function watched(folder: RunFolder, begin: (changes: FolderWatch) => Promise<Master>) {
+  let changes: FolderWatch | undefined
+  try {
+    changes = watchFolder(folder.dir)
+    return { changes, master: await begin(changes) }
+  } catch (error) {
+    changes?.close()
+    await folder.remove()
+    throw error
   }
 }
 

@@ -29,15 +29,21 @@ export async function makeRunFolder(runDir: string): Promise<RunFolder> {
   if (fits) await mkdir(runDir, { recursive: true, mode: 0o700 })
   const dir = await mkdtemp(fits ? join(runDir, name) : join(tmpdir(), `eitri-${name}`))
   const file = (name: string, text: string, mode: number) => writeFile(join(dir, name), text, { mode, flag: 'wx' })
-  await file('ask', ASK_PROGRAM, 0o700)
-  await file('held', HELD_PROGRAM, 0o700)
+  const remove = () => rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+  try {
+    await file('ask', ASK_PROGRAM, 0o700)
+    await file('held', HELD_PROGRAM, 0o700)
+  } catch (error) {
+    await remove()
+    throw error
+  }
   return {
     dir,
     askProgram: join(dir, 'ask'),
     heldProgram: join(dir, 'held'),
     controlSocket: join(dir, CONTROL_SOCKET),
     writeConfig: (text) => file(CONFIG_FILE, text, 0o600),
-    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => {}),
+    remove,
   }
 }
 
