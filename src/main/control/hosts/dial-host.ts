@@ -176,7 +176,7 @@ async function byOpenssh(
   try {
     const connection = await dial.signedIn
     const learnt = dial.learnt()
-    secrets.give(host.id, takeLearnt(deps, host.tenant, way.host.target, learnt))
+    secrets.give(host.id, takeLearnt(deps, host.tenant, way, learnt))
     if (learnt.keep) await secrets.keep(host.id, learnt.keep)
     return connection
   } catch (error) {

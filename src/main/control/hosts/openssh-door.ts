@@ -56,7 +56,7 @@ export class OpensshDoor implements Door {
     return {
       connection,
       login: loginOf(target),
-      secrets: { ...givenSecrets(way), ...takeLearnt(deps, tenant, target, learnt) },
+      secrets: { ...givenSecrets(way), ...takeLearnt(deps, tenant, read, learnt) },
       ...(learnt.keep ? { keep: learnt.keep } : {}),
       hostKeys: this.#filed(connection),
       ssh: { ...rowOf(this.#entering), client: 'openssh', clientDetail: this.#detail, typed: read.typed },

@@ -59,25 +59,39 @@ export async function dialByOpenssh(deps: SshDeps, options: OpensshWay): Promise
       ask,
       // A passphrase typed as the password opens keys too.
       passphrases: [secrets.passphrase, secrets.password].filter((phrase): phrase is string => !!phrase),
-      secretsOf: (login) =>
-        isLogin(target, login) ? secrets : secretsOnTheWay(deps.secrets, tenant, login.toLowerCase()),
+      secretsOf: (login) => {
+        const owner = ownerOf(way, login)
+        if (owner === 'unclear') return {}
+        return owner === 'host' ? secrets : secretsOnTheWay(deps.secrets, tenant, login.toLowerCase())
+      },
     },
     signal,
   })
 }
 
-/** What a person said at prompts: the host's own secrets; those of logins on the way are kept at once. */
+/** What a person said at prompts: the host's own secrets; those of logins on the way are kept at once, unclear ones never. */
 export function takeLearnt(
   deps: Pick<SshDeps, 'secrets'>,
   tenant: string,
-  target: SshTarget,
+  way: ResolvedWay,
   { passphrase, passwords }: Learnt,
 ): Secrets {
   const own: Secrets = passphrase === undefined ? {} : { passphrase }
-  for (const [login, password] of passwords)
-    if (isLogin(target, login)) own.password = password
-    else giveOnTheWay(deps.secrets, tenant, login.toLowerCase(), { password })
+  for (const [login, password] of passwords) {
+    const owner = ownerOf(way, login)
+    if (owner === 'host') own.password = password
+    if (owner === 'way') giveOnTheWay(deps.secrets, tenant, login.toLowerCase(), { password })
+  }
   return own
 }
 
-const isLogin = (target: SshTarget, login: string): boolean => login.toLowerCase() === promptLogin(target).toLowerCase()
+/**
+ * Who asks for the password of this login. ssh leaves ports out of its words, and one address may be another machine's behind
+ * a host on the way: where both would ask alike it is unclear, and only a person answers, for this once.
+ */
+export function ownerOf({ host, hops }: ResolvedWay, login: string): 'host' | 'way' | 'unclear' {
+  const isOf = ({ target }: { target: SshTarget }) => promptLogin(target).toLowerCase() === login.toLowerCase()
+  const asking = [...hops, host].filter(isOf).length
+  if (asking > 1) return 'unclear'
+  return isOf(host) ? 'host' : 'way'
+}
