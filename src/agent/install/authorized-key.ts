@@ -27,11 +27,14 @@ export function keyLine({ publicKey, fleetId, executable, socket, expiresAt }: A
 export const keyFile = (home: string): string => join(home, '.ssh', 'authorized_keys')
 
 /** Replaces the file; root's, and readable for the login's group alone, so that who signs in cannot change it. */
-export async function writeKey(key: AuthorizedKey, gid: number): Promise<void> {
-  const dir = join(key.home, '.ssh')
+export const writeKey = (key: AuthorizedKey, gid: number): Promise<void> => writeKeyFile(key.home, keyLine(key), gid)
+
+/** As `writeKey`, with what the file held once. */
+export async function writeKeyFile(home: string, content: string | Uint8Array, gid: number): Promise<void> {
+  const dir = join(home, '.ssh')
   if (await ensureDir('join.dir', dir, 0o750)) await setOwner('join.owner-dir', dir, 0, gid)
-  const file = keyFile(key.home)
-  await writeDurable('join.key', file, keyLine(key), 0o640)
+  const file = keyFile(home)
+  await writeDurable('join.key', file, content, 0o640)
   await setOwner('join.owner', file, 0, gid)
 }
 

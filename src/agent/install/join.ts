@@ -1,12 +1,13 @@
 import { Fault } from '../../ipc/faults.ts'
 import { decodeJoinBlob, type JoinBlob } from '../../ipc/join-blob.ts'
+import { readIfPresent } from '../os/files.ts'
 import { Identity } from '../records/identity.ts'
 import { agentLayout } from '../records/layout.ts'
 import { askStatus } from '../status/agent-status.ts'
-import { removeKey, writeKey } from './authorized-key.ts'
+import { keyFile, removeKey, writeKey, writeKeyFile } from './authorized-key.ts'
 import { type InstallInput, install } from './install.ts'
 import { readInstall } from './install-record.ts'
-import { readJoined, writeJoined } from './joined-record.ts'
+import { forgetJoined, readJoined, writeJoined } from './joined-record.ts'
 import { ensureLoginUser, type LoginUser, removeLoginUser } from './login-user.ts'
 import { agentPlaces } from './places.ts'
 
@@ -58,12 +59,12 @@ export async function joinFleet(
     return { fleet_id: joining.fleetId, user: login.user, expires_at: expiresAt.toISOString(), version, did, warnings }
   } catch (error) {
     if (login.made) await removeLoginUser(host, login).catch(() => {})
-    else await removeKey(login.home).catch(() => {})
     throw error instanceof Fault ? error : failed(error instanceof Error ? error.message : String(error))
   }
 }
 
-async function letIn(
+/** Who was in before stays in when it fails: that may be the one way to this host. */
+export async function letIn(
   { fleetId, publicKey, token }: JoinBlob,
   { user, home, gid, made }: LoginUser,
   { stateDir, executable, socket }: { stateDir: string; executable: string; socket: string },
@@ -72,13 +73,21 @@ async function letIn(
 ): Promise<void> {
   const path = agentLayout(stateDir).joined
   const before = await readJoined(path)
-  await writeJoined(path, {
-    ...{ fleet_id: fleetId, token, public_key: publicKey, user, home, gid, executable, socket },
-    user_made: made || before?.user_made === true,
-    expires_at: expiresAt.toISOString(),
-    joined_at: new Date(now).toISOString(),
-  })
-  await writeKey({ home, publicKey, fleetId, executable, socket, expiresAt }, gid)
+  const key = await readIfPresent(keyFile(home)).catch(() => undefined)
+  try {
+    await writeJoined(path, {
+      ...{ fleet_id: fleetId, token, public_key: publicKey, user, home, gid, executable, socket },
+      user_made: made || before?.user_made === true,
+      expires_at: expiresAt.toISOString(),
+      joined_at: new Date(now).toISOString(),
+    })
+    await writeKey({ home, publicKey, fleetId, executable, socket, expiresAt }, gid)
+  } catch (error) {
+    if (before) await writeJoined(path, before).catch(() => {})
+    else await forgetJoined(path).catch(() => {})
+    await (key && before ? writeKeyFile(home, key, before.gid) : removeKey(home)).catch(() => {})
+    throw error
+  }
 }
 
 /** Another control plane may hold this host: it then goes on holding it until a person takes it over. */
