@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { diskFormat, HEAD_BYTES, TAIL_BYTES } from '../../../../ipc/disk-image/image-format.ts'
 import { compressionOf } from '../../../../ipc/disk-image/other-formats.ts'
@@ -13,6 +14,8 @@ import { checkVmdk, isVmdk, VMDK_HEAD_BYTES, VMDK_TAIL_BYTES } from './vmdk.ts'
 export const IMPORT_STEPS = ['Look at file', 'Copy', 'Convert', 'Check disk'] as const
 
 const MAX_OVF_BYTES = 1024 * 1024
+/** A disk may pack a little worse than it was. */
+const CONVERT_SPARE_BYTES = 64 * 1024 * 1024
 const MAX_MANIFEST_BYTES = 256 * 1024
 
 export interface ImportDisk {
@@ -94,7 +97,14 @@ async function converted({ dir, step, signal }: ImportDisk, copy: string, virtua
   await step('Convert', async ({ progress }) => {
     const { needsOthers } = await diskInfo(copy, 'vmdk', signal)
     if (needsOthers) throw new Fault('image/import-failed', 'permanent', { detail: 'its disk needs other files' })
-    await convertToQcow2({ file: copy, format: 'vmdk' }, file, (permille) => progress(permille, 1_000), signal)
+    // What room was asked for, and some for tables.
+    const mostBytes = (await stat(copy)).size + CONVERT_SPARE_BYTES
+    await convertToQcow2(
+      { file: copy, format: 'vmdk', mostBytes },
+      file,
+      (permille) => progress(permille, 1_000),
+      signal,
+    )
   })
   return await step('Check disk', async () => {
     const held = await openSource(file, 'disk.qcow2')

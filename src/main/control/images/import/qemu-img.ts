@@ -39,9 +39,12 @@ export async function diskInfo(file: string, format: string, signal: AbortSignal
   }
 }
 
-/** A compressed qcow2 that stands alone. Raises image/import-failed. */
+/**
+ * A compressed qcow2 that stands alone, of at most so many bytes: a small file can unpack to more than any disk holds.
+ * Raises image/import-failed.
+ */
 export async function convertToQcow2(
-  from: { file: string; format: string },
+  from: { file: string; format: string; mostBytes: number },
   to: string,
   progress: (permille: number) => void,
   signal: AbortSignal,
@@ -51,7 +54,8 @@ export async function convertToQcow2(
     const percent = [...line.matchAll(/\((\d+(?:\.\d+)?)\/100%\)/g)].at(-1)?.[1]
     if (percent !== undefined) progress(Math.round(Number(percent) * 10))
   }
-  await limited(CONVERT_LIMITS, ['convert', ...how, from.file, to], { signal, onLine, timeoutMs: CONVERT_MS })
+  const limits = [...CONVERT_LIMITS, `--fsize=${from.mostBytes}`]
+  await limited(limits, ['convert', ...how, from.file, to], { signal, onLine, timeoutMs: CONVERT_MS })
 }
 
 /** Under bounds of memory and time where this system can set them. */

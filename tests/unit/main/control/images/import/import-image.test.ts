@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { MiB } from '../../../../../../src/ipc/units.ts'
 import { ImageFiles } from '../../../../../../src/main/control/images/image-files.ts'
 import { importImage } from '../../../../../../src/main/control/images/import/import-image.ts'
+import { convertToQcow2 } from '../../../../../../src/main/control/images/import/qemu-img.ts'
 import { checkVmdk } from '../../../../../../src/main/control/images/import/vmdk.ts'
 import type { ImagesStore } from '../../../../../../src/main/control/store/images-store.ts'
 import type { TaskContext } from '../../../../../../src/main/control/tasks/task-context.ts'
@@ -290,6 +291,14 @@ describe('a disk file of this computer', () => {
     })
     await expect(take(file, taken)).rejects.toMatchObject({ code: 'image/name-taken' })
     expect(kept()).toEqual([])
+  })
+
+  it('that would unpack to more than room was asked for ends, and fills no disk', async () => {
+    writeFileSync(at('full.raw'), randomBytes(4 * MiB))
+    const from = { file: at('full.raw'), format: 'raw', mostBytes: MiB }
+    const converting = convertToQcow2(from, at('full.qcow2'), () => {}, new AbortController().signal)
+    await expect(converting).rejects.toMatchObject({ code: 'image/import-failed' })
+    expect(statSync(at('full.qcow2')).size).toBeLessThanOrEqual(MiB)
   })
 
   it('keeps its holes', async () => {
