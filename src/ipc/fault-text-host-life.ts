@@ -10,6 +10,12 @@ export const HOST_LIFE_TEXT = {
           `Choose another host, or let it take VMs again with "eitri host drain ${or(p['host'], 'NAME')} --undo".`,
         )
       : t(`${host(p)} is being removed and takes no new VMs.`, NOTHING, 'Choose another host.'),
+  'host/newer-data': (p: P) =>
+    t(
+      `${host(p)} has newer data than this store: nothing is sent to it until "eitri host takeover ${or(p['host'], 'NAME')} --from-older".`,
+      '',
+      '',
+    ),
   'agent/too-old': (p: P) =>
     t(
       `The agent on ${host(p)}${p['version'] ? ` (${p['version']})` : ''} is too old for ${or(p['what'], 'this')}.`,

@@ -9,6 +9,7 @@ export const FAULT_CODES = [
   'host/not-accepting',
   'host/unreachable',
   'host/no-answer',
+  'host/newer-data',
   'host/none',
   'host/several',
   'host/local-impossible',

@@ -134,7 +134,7 @@ describe('a host through its life', () => {
       lab.hosts.upgradeHost({ host: HOST }),
     ])
       await expect(
-        call.catch((error: unknown) => String(error).replace(/"host":"\w+"/, '"host":"nobody"')),
+        call.catch((error: unknown) => String(error).replace(/no host \w+/, 'no host nobody')),
       ).resolves.toBe(missing)
     expect(await host()).toMatchObject({ name: 'rack', credential: 'login', draining: '' })
   })
@@ -143,9 +143,30 @@ describe('a host through its life', () => {
     await rack.vm('web')
     agent.refuseWith = { code: 'transient' }
     agent.cut()
-    const gone = await eitri('host', 'forget', 'rack')
+    const gone = await eitri('host', 'forget', 'rack', '--yes')
     expect(gone.out).toBe('Host rack forgotten. Left behind there: web. Added again, it shows them to be adopted.\n')
     expect((await eitri('host', 'list', '--json')).json().hosts).toEqual([])
+  })
+
+  it('is forgotten only by a yes that knows what is left on it, what is lost and what the orderly way is', async () => {
+    const [web, db, old] = [await rack.vm('web'), await rack.vm('db'), await rack.vm('old')]
+    await eitri('vm', 'set', 'db', '--protect')
+    await eitri('vm', 'delete', 'old')
+    agent.report({
+      vms: [
+        { vmId: web, phase: 'ready', power: 'running' },
+        { vmId: db, phase: 'ready', power: 'stopped' },
+      ],
+      quarantined: [{ vmId: old, destroyAt: timestampFromMs(Date.now() + 60_000) }],
+    })
+    await expect.poll(async () => (await eitri('vm', 'show', 'web', '--json')).json().power, SOON).toBe('running')
+    const { code, err } = await eitri('host', 'forget', 'rack')
+    expect(code).toBe(2)
+    expect(err).toMatch(/web \(running\)/)
+    expect(err).toMatch(/db \(protected\)/)
+    expect(err).toMatch(/old \(in quarantine\)/)
+    expect(err).toMatch(/protection and labels are lost.*connected.*"eitri host drain rack".*"eitri host remove rack"/)
+    expect((await host()).name).toBe('rack')
   })
 
   it('gets a join blob that nobody can read out of the store, once on standard output', async () => {

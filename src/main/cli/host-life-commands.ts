@@ -1,18 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Command } from 'commander'
-import { Fault } from '../../ipc/faults.ts'
-import {
-  CreateJoinBlobResponseSchema,
-  DrainHostResponseSchema,
-  RemoveHostResponseSchema,
-} from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import { CreateJoinBlobResponseSchema, DrainHostResponseSchema } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
 import { answerHost, answerThis } from './host-answer.ts'
+import { forgetCommand } from './host-forget-command.ts'
 import { keyValue, reference, seconds, several } from './options.ts'
 import { invalid } from './outcome.ts'
-import { confirm, interactive } from './prompts.ts'
 
 /** Sending, the host's own looks, its 60 s, and as long again to go back. */
 const UPGRADE_MS = 45 * 60_000
@@ -66,13 +61,7 @@ export function hostLifeCommands(host: Command, run: Runner): void {
       await answerHost(context, ref)
     },
   )
-  run(
-    host
-      .command('forget <name>')
-      .description('take a host that does not answer out of the fleet, with all that is known of it; its VMs run on')
-      .option('--yes', 'do not ask'),
-    forget,
-  )
+  forgetCommand(host, run)
 }
 
 async function update(
@@ -134,25 +123,4 @@ async function joinBlob(context: CommandContext, { expires = 0 }: { expires?: nu
     context.note('Then here: eitri host add NAME --ssh HOST --joined')
   }
   await context.answer(CreateJoinBlobResponseSchema, answer, () => `${answer.blob}\n`)
-}
-
-async function forget(context: CommandContext, name: string, { yes = false }: { yes?: boolean }): Promise<void> {
-  context.deadline()
-  const ref = reference('host', name)
-  const fleet = await context.fleet()
-  const { signal } = context
-  const { host } = await fleet.hosts.getHost({ host: ref }, { signal })
-  if (!host) throw new Fault('host/not-found', 'permanent', { host: ref })
-  const { vms } = await fleet.vms.listVms({}, { signal })
-  const left = vms.filter((vm) => vm.hostId === host.id).map((vm) => vm.name)
-  const question = `Forget ${host.name}?${left.length > 0 ? ` Left on it: ${left.join(', ')}.` : ''}`
-  if (!yes && interactive(context.io) && !(await confirm(context.io, question, signal)))
-    throw new Fault('app/cancelled', 'cancelled')
-  const answer = await fleet.hosts.removeHost({ host: host.id, force: true }, { signal })
-  const rest = answer.leftBehind.join(', ')
-  await context.answer(RemoveHostResponseSchema, answer, () =>
-    rest
-      ? `Host ${host.name} forgotten. Left behind there: ${rest}. Added again, it shows them to be adopted.\n`
-      : `Host ${host.name} forgotten.\n`,
-  )
 }

@@ -3,8 +3,7 @@ import { Fault, faultFromData } from '../../ipc/faults.ts'
 import type { Host, NewerData } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
-import { unconfirmed } from './outcome.ts'
-import { confirm, interactive } from './prompts.ts'
+import { agreed } from './prompts.ts'
 import { watchFleet } from './watch-fleet.ts'
 
 interface Options {
@@ -32,7 +31,8 @@ export function takeOverCommand(
     if (!found.host) throw new Fault('host/not-found', 'permanent', { host: ref })
     const { id, linkFault } = found.host
     const useOlderData = options.fromOlder ?? false
-    await agreed(context, useOlderData ? olderQuestion(found.host) : ownerQuestion(found.host), options.yes ?? false)
+    const question = useOlderData ? olderQuestion(found.host) : ownerQuestion(found.host)
+    if (question !== undefined) await agreed(context, question, options.yes ?? false)
     await fleet.hosts.takeOverHost({ host: id, useOlderData }, { signal })
     for await (const { hosts } of watchFleet(fleet, signal)) {
       const now = hosts.get(id)
@@ -43,12 +43,6 @@ export function takeOverCommand(
     }
     await answerHost(context, id)
   })
-}
-
-async function agreed(context: CommandContext, question: string | undefined, yes: boolean): Promise<void> {
-  if (question === undefined || yes) return
-  if (!interactive(context.io)) throw unconfirmed(question)
-  if (!(await confirm(context.io, question, context.signal))) throw new Fault('app/cancelled', 'cancelled')
 }
 
 /** Undefined = nobody holds it as far as is known: the control plane says so. */

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../ipc/base/clock.ts'
-import { type Fault, faultFromData } from '../../ipc/faults.ts'
+import { Fault, faultFromData } from '../../ipc/faults.ts'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
@@ -8,6 +8,10 @@ import { TIMES } from '../../ipc/units.ts'
 const NEEDS_A_PERSON = ['held_by_other', 'sign_in_needed', 'key_not_trusted', 'key_changed', 'identity_mismatch']
 /** A failure that a change was to end, and that its host still reports this long after it knew of the change, is real. */
 const DOUBT_MS = 2 * TIMES.reportMs
+
+/** Why nothing that is asked reaches a host; undefined = it is sent what is wanted. */
+export const heldBack = ({ name, newerData }: Host): Fault | undefined =>
+  newerData && new Fault('host/newer-data', 'permanent', { host: name })
 
 /** Judges over one wait whether what a host says of a VM is an answer to what was asked before the wait began. */
 export class HostWord {
@@ -30,6 +34,7 @@ export class HostWord {
   /** The report was made with everything that was wanted when the wait began. */
   isAnswer(host: Host | undefined): boolean {
     if (!host) return true
+    if (heldBack(host)) return !this.#asked
     this.#epoch ??= host.epoch
     return host.reportedEpoch !== undefined && host.reportedEpoch >= this.#epoch
   }
@@ -52,7 +57,7 @@ export class HostWord {
     if (!host || host.link === 'connecting') return undefined
     if (host.link === 'connected') {
       this.#wasThere = true
-      return undefined
+      return this.#asked ? heldBack(host) : undefined
     }
     const { name, link, linkFault } = host
     const comesBack = !NEEDS_A_PERSON.includes(link) || linkFault?.code === 'agent/superseded'

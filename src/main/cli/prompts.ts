@@ -3,6 +3,7 @@ import { printable } from '../../ipc/fault-text.ts'
 import { Fault } from '../../ipc/faults.ts'
 import { KiB } from '../../ipc/units.ts'
 import type { CliIo } from './io.ts'
+import { unconfirmed } from './outcome.ts'
 
 const MAX_LINE = 4 * KiB
 
@@ -49,6 +50,17 @@ export async function askLine(io: CliIo, question: string, signal: AbortSignal, 
 
 export async function confirm(io: CliIo, question: string, signal: AbortSignal): Promise<boolean> {
   return /^y(es)?$/i.test((await askLine(io, `${question} [y/N]`, signal)).trim())
+}
+
+/** Resolves once somebody said yes. Raises input/unconfirmed where nobody can be asked, and app/cancelled at a no. */
+export async function agreed(
+  { io, signal }: { io: CliIo; signal: AbortSignal },
+  question: string,
+  yes: boolean,
+): Promise<void> {
+  if (yes) return
+  if (!interactive(io)) throw unconfirmed(question)
+  if (!(await confirm(io, question, signal))) throw new Fault('app/cancelled', 'cancelled')
 }
 
 /** The lines of a stdin that is not a terminal, at most 4 KiB each. */

@@ -4,6 +4,7 @@ import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import { guestClockLine, guestLines } from './clock-words.ts'
 import type { CommandContext } from './context.ts'
+import { heldBack } from './host-word.ts'
 import { vmUse } from './metrics-words.ts'
 import { reasonLine } from './outcome.ts'
 import { sheet } from './table.ts'
@@ -23,6 +24,19 @@ export async function waited(
 ): Promise<Vm | undefined> {
   if (!vm || !wait) return vm
   return waitForState(fleet, vm.id, wait === true ? otherwise : waitState(wait), context.signal, true)
+}
+
+/** Says of a VM that was asked to change that its host is sent nothing; where it is waited for, the wait says it. */
+export async function noteHeld(
+  context: CommandContext,
+  fleet: FleetClient,
+  vm: Vm | undefined,
+  { wait }: Waiting = {},
+): Promise<void> {
+  if (!vm?.hostId || wait) return
+  const { host } = await fleet.hosts.getHost({ host: vm.hostId }, { signal: context.signal })
+  const held = host && heldBack(host)
+  if (held) context.note(reasonLine(held))
 }
 
 /** Prints the VM, with what else there is to say of it in its document; one that is gone is said to be gone. */
@@ -49,6 +63,9 @@ export function stateWord(v: Vm): string {
   return fromDesired ? 'unknown' : v.lifecycle
 }
 
+/** A number of its spec: nothing is known of one whose name is not. */
+export const sizeWord = (v: Vm, size: number): string => (v.name === '' ? '?' : String(size))
+
 /** Why it is as it is, in a word for the list. */
 export function remark(v: Vm): string {
   if (v.detail) return v.detail
@@ -71,10 +88,10 @@ const vmSheet = (v: Vm): string =>
     ['state', stateWord(v)],
     ['power', v.hostUnknown ? `${v.power ?? 'unknown'} (last known)` : (v.power ?? 'unknown')],
     ['detail', v.reason === '' ? remark(v) : reasonLine(failure(v))],
-    ['next', v.unowned ? `"eitri vm adopt ${v.name || v.id}" takes it into this fleet as it is` : ''],
+    ['next', v.unowned && v.name !== '' ? `"eitri vm adopt ${v.name}" takes it into this fleet as it is` : ''],
     ['host', v.hostName],
     ['image', v.imageName],
-    ['size', `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
+    ['size', v.name === '' ? 'unknown' : `${v.vcpus} vCPU, ${v.memMb} MiB, ${v.diskGb} GiB`],
     ['needs restart', v.needsRestart.join(', ')],
     [
       'labels',

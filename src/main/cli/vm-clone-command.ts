@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { reference, wholeNumber } from './options.ts'
-import { answerVm, waited } from './vm-answer.ts'
+import { answerVm, noteHeld, waited } from './vm-answer.ts'
 import { waitState } from './wait-vm.ts'
 
 /** Whole disks are copied where blocks cannot be shared. */
@@ -41,5 +41,6 @@ async function cloneVm(context: CommandContext, source: string, name: string | u
   const fleet = await context.fleet()
   const { vm, created } = await fleet.vms.cloneVm({ ...request, ifAbsent }, { signal: context.signal })
   const otherwise = power === 'stopped' ? 'stopped' : 'ready'
+  await noteHeld(context, fleet, vm, options)
   await answerVm(context, await waited(context, fleet, vm, options, otherwise), name ?? source, { created })
 }

@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
-import { Fault } from '../../ipc/faults.ts'
 import { ListVmsResponseSchema, type Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext, Runner } from './context.ts'
+import { HostWord } from './host-word.ts'
 import { reference } from './options.ts'
-import { unconfirmed } from './outcome.ts'
-import { confirm, interactive } from './prompts.ts'
+import { agreed } from './prompts.ts'
 import { table } from './table.ts'
-import { answerVm, remark, stateWord, type Waiting, waited } from './vm-answer.ts'
+import { answerVm, noteHeld, remark, sizeWord, stateWord, type Waiting, waited } from './vm-answer.ts'
 import { cloneCommand } from './vm-clone-command.ts'
 import { createCommand } from './vm-create-command.ts'
 import { importCommand } from './vm-import-command.ts'
@@ -31,12 +30,12 @@ export function vmCommands(root: Command, run: Runner): void {
       table(
         ['NAME', 'STATE', 'HOST', 'VCPUS', 'MEM MB', 'DISK GB', 'IMAGE', 'DETAIL'],
         answer.vms.map((v) => [
-          v.name,
+          v.name || v.id,
           stateWord(v),
           v.hostName,
-          String(v.vcpus),
-          String(v.memMb),
-          String(v.diskGb),
+          sizeWord(v, v.vcpus),
+          sizeWord(v, v.memMb),
+          sizeWord(v, v.diskGb),
           v.imageName,
           remark(v),
         ]),
@@ -62,7 +61,8 @@ export function vmCommands(root: Command, run: Runner): void {
       const { vm } = await fleet.vms.deleteVm({ vm: ref }, { signal: context.signal })
       if (!vm || !options.wait || options.wait === true) {
         const confirmed = (v: Vm | undefined) => v === undefined || v.quarantineEndsAt !== undefined
-        return vm && options.wait ? waitForVm(fleet, vm.id, { met: confirmed, deleted: true }, context.signal) : vm
+        if (!vm || !options.wait) return vm
+        return waitForVm(fleet, vm.id, { met: confirmed, deleted: true }, context.signal, new HostWord(true))
       }
       return waited(context, fleet, vm, options, 'gone')
     },
@@ -84,7 +84,9 @@ function withWait(command: Command, run: Runner, act: Act): void {
   run(command, async (context, name: string, options: Waiting) => {
     context.deadline(options.wait ? ACT_MS : undefined)
     const ref = reference('vm', name)
-    const vm = await act(context, await context.fleet(), ref, options)
+    const fleet = await context.fleet()
+    const vm = await act(context, fleet, ref, options)
+    await noteHeld(context, fleet, vm, options)
     await answerVm(context, vm, ref)
   })
 }
@@ -115,7 +117,7 @@ function restartCommand(parent: Command, run: Runner): void {
       const again = (v: Vm | undefined) =>
         v?.startedAt !== undefined &&
         (before === undefined || v.startedAt.seconds !== before.seconds || v.startedAt.nanos !== before.nanos)
-      await waitForVm(fleet, vm.id, { met: again }, signal)
+      await waitForVm(fleet, vm.id, { met: again }, signal, new HostWord(true))
       return waited(context, fleet, vm, options, 'ready')
     },
   )
@@ -130,13 +132,14 @@ function purgeCommand(parent: Command, run: Runner): void {
   run(purge, async (context, name: string, options: { yes?: boolean; wait?: boolean }) => {
     context.deadline(options.wait ? ACT_MS : undefined)
     const ref = reference('vm', name)
-    await agreedTo(context, ref, options.yes ?? false)
+    await agreed(context, `Destroy ${ref} and its disk for good?`, options.yes ?? false)
     const fleet = await context.fleet()
     const { vms } = await fleet.vms.listVms({}, { signal: context.signal })
-    const id = vms.filter((v) => v.id === ref || (v.name === ref && v.deletedAt)).map((v) => v.id)
+    const found = vms.find((v) => v.id === ref || (v.name === ref && v.deletedAt))
     await fleet.vms.purgeVm({ vm: ref }, { signal: context.signal })
-    if (options.wait && id[0]) await waitForState(fleet, id[0], 'gone', context.signal)
-    if (context.json) await context.document({ id: id[0] ?? ref, purged: true })
+    await noteHeld(context, fleet, found, options)
+    if (options.wait && found) await waitForState(fleet, found.id, 'gone', context.signal, true)
+    if (context.json) await context.document({ id: found?.id ?? ref, purged: true })
     else await context.say(`VM ${name} purged.\n`)
   })
 }
@@ -149,14 +152,9 @@ function adoptCommand(parent: Command, run: Runner): void {
   run(adopt, async (context, name: string, options: { as?: string }) => {
     context.deadline()
     const request = { vm: reference('vm', name), newName: options.as === undefined ? '' : reference('vm', options.as) }
-    const { vm } = await (await context.fleet()).vms.adoptVm(request, { signal: context.signal })
+    const fleet = await context.fleet()
+    const { vm } = await fleet.vms.adoptVm(request, { signal: context.signal })
+    await noteHeld(context, fleet, vm)
     await answerVm(context, vm, name)
   })
-}
-
-async function agreedTo(context: CommandContext, ref: string, yes: boolean): Promise<void> {
-  if (yes) return
-  const question = `Destroy ${ref} and its disk for good?`
-  if (!interactive(context.io)) throw unconfirmed(question)
-  if (!(await confirm(context.io, question, context.signal))) throw new Fault('app/cancelled', 'cancelled')
 }

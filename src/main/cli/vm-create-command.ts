@@ -7,7 +7,7 @@ import type { FleetClient } from '../fleet-client.ts'
 import { findingLines, refuseErrors } from './cloud-init-findings.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { fileOf, keyValue, seconds, several, wholeNumber } from './options.ts'
-import { answerVm, waited } from './vm-answer.ts'
+import { answerVm, noteHeld, waited } from './vm-answer.ts'
 import { waitState } from './wait-vm.ts'
 
 const CREATE_MS = 30 * 60_000
@@ -125,6 +125,7 @@ export async function makeVm(
 ): Promise<void> {
   const { vm, created } = await fleet.vms.createVm(request, { signal: context.signal })
   const otherwise = request.power === 'stopped' ? 'stopped' : 'ready'
+  await noteHeld(context, fleet, vm, options)
   await answerVm(context, await waited(context, fleet, vm, options, otherwise), request.name, { created })
 }
 

@@ -4,7 +4,7 @@ import { check } from '../../ipc/rules.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { keyValue, reference, seconds, several, wholeNumber } from './options.ts'
 import { invalid } from './outcome.ts'
-import { answerVm } from './vm-answer.ts'
+import { answerVm, noteHeld } from './vm-answer.ts'
 
 interface SetOptions {
   vcpus?: number
@@ -62,7 +62,9 @@ async function setVm(context: CommandContext, name: string, options: SetOptions)
     ...{ name: options.rename, protected: guarded, labels: options.label, removeLabels: options.removeLabel },
   })
   check('updateVm', { vm, ...request })
-  const answer = await (await context.fleet()).vms.updateVm({ vm, ...request }, { signal: context.signal })
+  const fleet = await context.fleet()
+  const answer = await fleet.vms.updateVm({ vm, ...request }, { signal: context.signal })
+  await noteHeld(context, fleet, answer.vm)
   const { notReached, needsRestart } = answer
   await answerVm(context, answer.vm, vm, { needs_restart: needsRestart, not_reached: notReached })
   if (needsRestart.length > 0 && !context.json)

@@ -75,7 +75,7 @@ describeHosts('a host that joins by a blob', { timeout: 180_000 }, () => {
     expect(back, back.stderr).toMatchObject({ code: 0 })
     expect(await connected(desktop, 'edge')).toMatchObject({ id: shown.id, credential: 'key' })
 
-    await desktop.must(['host', 'forget', 'edge'])
+    await desktop.must(['host', 'forget', 'edge', '--yes'])
     await host.must(['/usr/local/bin/eitri-agent', 'uninstall', '--purge', '--json'])
     expect(await host.must(['cat', '/etc/passwd'])).toBe(passwd)
     expect(agentsOf(host)).toEqual([])

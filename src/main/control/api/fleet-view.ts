@@ -206,8 +206,10 @@ export class FleetView {
   }
 
   #unownedVm(vm: UnownedVm, host: HostRow): Vm {
-    const { registry, clock } = this.#from
-    return unownedView(vm, { host, live: registry.live(host.id), monotonicNow: clock.monotonic() })
+    const { hosts, registry, clock } = this.#from
+    const live = registry.live(host.id)
+    const held = hasNewer(hosts, host, seenBy(live))
+    return unownedView(vm, { host, live, held, monotonicNow: clock.monotonic() })
   }
 
   /** A row of whatever tenant owns its VM. */

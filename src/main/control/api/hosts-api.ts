@@ -117,8 +117,10 @@ function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, tenant: strin
 }
 
 /** Only what its last try said is taken over: a person must have seen whose it is. */
-function takeOver({ registry, audit, links }: HostsApiDeps, host: HostRow): void {
-  const { session, link } = registry.live(host.id)
+function takeOver({ registry, hosts, audit, links }: HostsApiDeps, host: HostRow): void {
+  const live = registry.live(host.id)
+  const { session, link } = live
+  if (hasNewer(hosts, host, seenBy(live))) throw new Fault('host/newer-data', 'permanent', { host: host.name })
   if (session) return
   if (link.fault?.code !== 'agent/foreign-controller') {
     const problem = 'its last try did not find another control plane holding it'

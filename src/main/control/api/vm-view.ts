@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { faultText, printable } from '../../../ipc/fault-text.ts'
-import type { VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
+import type { QuarantinedVm, VmRow as ReportedVm } from '../../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { type Vm, VmSchema } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { lifecycleOf, UNDER_WAY } from '../../../ipc/lifecycle.ts'
 import { connectName } from '../../../ipc/names.ts'
@@ -108,9 +108,9 @@ function pushFields(seen: ReportedVm, { host, imageName, push }: VmSurroundings)
 /** A VM its host keeps that no row here names. In quarantine it is stopped, and stays there until somebody adopts it. */
 export function unownedView(
   { id, spec, seen, quarantined }: UnownedVm,
-  around: Omit<VmSurroundings, 'imageName' | 'push'>,
+  around: Omit<VmSurroundings, 'imageName' | 'push'> & { held: boolean },
 ): Vm {
-  const { host, live, monotonicNow } = around
+  const { host, live, held, monotonicNow } = around
   const desiredPower = quarantined ? 'stopped' : (spec?.powerState ?? '')
   const { phase, power } = quarantined ? { phase: 'ready', power: 'stopped' } : (seen ?? {})
   return create(VmSchema, {
@@ -126,7 +126,7 @@ export function unownedView(
     desiredPower,
     lifecycle: lifecycleOf({ deleted: false, phase, power, desiredPower: desiredPower || 'running' }),
     reason: seen?.reason ?? '',
-    detail: seen?.detail ?? (quarantined?.detail || 'was deleted by another control plane; kept there until adopted'),
+    detail: !spec && held ? 'not known until its host is taken over' : (seen?.detail ?? deletedDetail(quarantined)),
     ip: seen?.ip ?? '',
     networkIp: seen?.networkIp ?? '',
     hostUnknown: !isAnswering(live, monotonicNow),
@@ -136,6 +136,13 @@ export function unownedView(
     ...liveFields(seen),
     ...guestFields(seen, live, monotonicNow),
   })
+}
+
+/** Who deleted it, nobody says. */
+function deletedDetail({ detail, destroyAt }: Partial<QuarantinedVm> = {}): string {
+  if (detail) return detail
+  const until = destroyAt ? timestampDate(destroyAt).toISOString() : 'adopted'
+  return `was deleted; kept there until ${until}`
 }
 
 /** One that does not run has no clock, whatever was last measured. */

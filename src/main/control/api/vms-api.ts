@@ -2,6 +2,8 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { VmService } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type Checked, check } from '../../../ipc/rules.ts'
+import { hasNewer } from '../sync/newer-data.ts'
+import { seenBy } from '../sync/seen.ts'
 import { adoptedVm } from '../vms/adopt-vm.ts'
 import { findUnowned } from '../vms/unowned-vms.ts'
 import { shownVm } from './owned-vm.ts'
@@ -35,5 +37,8 @@ function adoptVm({ vms, hosts, registry, view }: VmsApiDeps, tenant: string, { v
   }
   const host = hosts.resolve(tenant, unowned.hostId)
   if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  const live = registry.live(host.id)
+  if (!unowned.spec && hasNewer(hosts, host, seenBy(live)))
+    throw new Fault('host/newer-data', 'permanent', { host: host.name })
   return { vm: view.vm(keepingName(() => vms.adopt(adoptedVm(unowned, newName)))), adopted: true }
 }

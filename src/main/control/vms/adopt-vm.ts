@@ -15,6 +15,7 @@ const MAX_RESTARTS = 2 ** 32
  */
 export function adoptedVm({ id, hostId, spec, seen }: UnownedVm, newName: string): AdoptedVm {
   const waits = (detail: string) => new Fault('vm/waiting', 'transient', { vm: spec?.name || id, detail })
+  if (!spec && seen && !seen.unowned) throw waits('its host has not said yet how it is made')
   if (!spec) throw waits('its host reports more VMs than one message holds; adopt others first')
   const { name, vcpus, memMb, diskGb, network, backend, imageUrl, imageSha256 } = spec
   const checked = check('adoptedVm', {

@@ -38,6 +38,20 @@ describe('the failure a VM was asked out of', () => {
   })
 })
 
+describe('a host that is sent nothing because it has newer data', () => {
+  const held = create(HostSchema, { name: 'rack', link: 'connected', reportedEpoch: 9n, newerData: {} })
+
+  it('ends a wait for what was asked, and answers nothing of it', () => {
+    expect(new HostWord(true).isAnswer(held)).toBe(false)
+    expect(new HostWord(true).silence(held)).toMatchObject({ code: 'host/newer-data', params: { host: 'rack' } })
+  })
+
+  it('is heard like any other where nothing was asked', () => {
+    expect(new HostWord(false).isAnswer(held)).toBe(true)
+    expect(new HostWord(false).silence(held)).toBeUndefined()
+  })
+})
+
 describe('a host that is not heard', () => {
   const linked = (link: string, code = '') =>
     create(HostSchema, {

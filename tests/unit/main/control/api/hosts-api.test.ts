@@ -271,6 +271,8 @@ describe('hosts API', () => {
     await overrule()
     expect(hosts.get(host.id).epoch).toBe(epoch)
     attach(host.id, 40n)
+    const plain = call('takeOverHost', { host: 'rack', useOlderData: false })
+    await expect(plain).rejects.toMatchObject({ code: 'host/newer-data', params: { host: 'rack' } })
     expect((await call('getHost', { host: 'rack' })) as object).toMatchObject({
       host: { newerData: { epoch, hostEpoch: 40n } },
     })

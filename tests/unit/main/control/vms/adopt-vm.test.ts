@@ -79,7 +79,12 @@ describe('adopting a VM', () => {
     const { id } = held(aSpec())
     expect(faultOf(() => adoptedVm(held(aSpec(), {}), ''))).toMatchObject({ code: 'vm/waiting' })
     const seen = create(VmRowSchema, { phase: 'ready', power: 'running' })
-    expect(faultOf(() => adoptedVm({ id, hostId, seen }, ''))).toMatchObject({ code: 'vm/waiting' })
+    const said = (unowned: boolean) => faultOf(() => adoptedVm({ id, hostId, seen: { ...seen, unowned } }, ''))
+    expect(said(false)).toMatchObject({
+      code: 'vm/waiting',
+      params: { detail: expect.stringContaining('not said yet') },
+    })
+    expect(said(true)).toMatchObject({ code: 'vm/waiting', params: { detail: expect.stringContaining('one message') } })
   })
 
   it('refuses what no control plane can have asked for', () => {
