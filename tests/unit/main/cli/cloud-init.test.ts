@@ -75,7 +75,7 @@ describe('eitri cloud-init check', () => {
 
   it('names a file that is not there', async () => {
     const { code, err } = await eitri(['cloud-init', 'check', join(dir, 'none')])
-    expect([code, err]).toEqual([2, expect.stringContaining('ENOENT')])
+    expect([code, err]).toEqual([2, expect.stringContaining('there is no such file')])
   })
 })
 
