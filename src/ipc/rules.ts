@@ -132,7 +132,7 @@ export const rules = {
     port: port.optional(),
     user: oneLine(64).regex(/^([A-Za-z0-9_][A-Za-z0-9_.@\\-]*)?$/, 'not a login name'),
     identityFile: oneLine(4096),
-    jump: oneLine(2048),
+    jump: oneLine(2048).default(''),
     acceptHostKey: z.union([empty, fingerprint]),
     password: z.string().max(1024),
     sudoPassword: z.string().max(1024),
