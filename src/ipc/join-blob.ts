@@ -16,13 +16,15 @@ export interface JoinBlob {
 const KEY_LINE = /^ssh-ed25519 [A-Za-z0-9+/]{60,80}={0,2}$/
 const MAX_CHARS = 2_048
 const VERSION = 1
+/** Years of four digits, with a day to spare: sshd reads no others. */
+const LAST_S = 253_402_214_400
 
 const Document = z.object({
   v: z.number().int(),
   fleet: z.string().regex(/^[0-9a-f]{32}$/),
   key: z.string().regex(KEY_LINE),
   token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-  exp: z.number().int().positive(),
+  exp: z.number().int().positive().max(LAST_S),
 })
 
 /** One line a person carries to a host: base64url of a document and its checksum. A secret until it is used. */

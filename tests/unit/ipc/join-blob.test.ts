@@ -48,6 +48,7 @@ describe('a join blob', () => {
     [raw('{"v":1,"token":"secretsecret"}\ndeadbeef'), 'its checksum does not match'],
     [encodeJoinBlob({ ...BLOB, publicKey: `${BLOB.publicKey} secret\nssh-rsa more` }), 'its fields cannot be read'],
     [encodeJoinBlob({ ...BLOB, fleetId: 'secretsecret' }), 'its fields cannot be read'],
+    [encodeJoinBlob({ ...BLOB, expiresAt: 253_402_300_800 }), 'its fields cannot be read'],
   ])('garbage is refused with its cause and no part of it: %#', (blob, cause) => {
     const words = wordsOf(blob)
     expect(words).toContain(`invalid join blob: ${cause}`)
