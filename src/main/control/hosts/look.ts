@@ -77,8 +77,8 @@ export function parseLook(output: string): HostLook {
     if (at > 0) values.set(line.slice(0, at), line.slice(at + 1).trim())
   }
   const text = (key: string) => values.get(key) ?? ''
-  const glibc = /(\d+)\.(\d+)/.exec(text('glibc'))
-  const node = /^v(\d+)\./.exec(text('node'))
+  const glibc = /(\d{1,4})\.(\d{1,4})/.exec(text('glibc'))
+  const node = /^v(\d{1,4})\./.exec(text('node'))
   const bytes = (key: string) => (/^\d+$/.test(text(key)) ? Number(text(key)) : undefined)
   return {
     platform: text('platform'),

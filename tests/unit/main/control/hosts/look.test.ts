@@ -50,6 +50,12 @@ describe('a look at a host', () => {
     expect(lookWords(look())).toBe('Debian GNU/Linux 12 (bookworm), x86_64, systemd, KVM')
   })
 
+  it('a host that answers with a megabyte of digits holds nothing up', () => {
+    const began = performance.now()
+    expect(parseLook(`glibc=${'1'.repeat(1 << 20)}\n`).glibc).toBeUndefined()
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
   it('takes a line that is missing or odd for unknown, never for a value', () => {
     expect(parseLook('noise\n=x\nuid=\nglibc=\nhome_free=lots\ninit=runit\nkvm=?\n')).toMatchObject({
       isRoot: false,
