@@ -31,6 +31,8 @@ export class NetNamespace implements AsyncDisposable {
     const space = new NetNamespace(`eitri-n${process.pid}-${startTimeOf(process.pid)}-${++made}`)
     await mustRun('ip', ['netns', 'add', space.name])
     await space.ip('link', 'set', 'lo', 'up')
+    // A new one takes this from the machine it is made on.
+    await space.must(['sysctl', '-qw', 'net.ipv4.ip_forward=0'])
     return space
   }
 

@@ -15,6 +15,8 @@ export interface Heard {
 }
 
 const BY_TOO_MANY = 2
+/** What ssh2 makes of a server that closes before the keys are agreed on. */
+const ENDED_EARLY = /^Connection lost before handshake/
 const DETAIL_CHARS = 200
 
 /** The login as people write it, for faults. */
@@ -82,7 +84,7 @@ export function translate(
     const need = `other algorithms (${error.message.slice(0, 150)})`
     return new Fault('ssh/unsupported', 'permanent', { host: target.host, need }, { cause: error })
   }
-  if (error.level === 'client-socket') return endedEarly(target, signIn, heard)
+  if (error.level === 'client-socket' || ENDED_EARLY.test(error.message)) return endedEarly(target, signIn, heard)
   return protocolFault(target, printable(error.message), error)
 }
 
