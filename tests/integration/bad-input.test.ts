@@ -12,7 +12,7 @@ import { type SshHost, startSshHost } from '../support/ssh-host.ts'
 const WRONG_FINGERPRINT = `SHA256:${'A'.repeat(43)}`
 const WRONG_SHA256 = createHash('sha256').update('other bytes').digest('hex')
 /** Tables that say what was tried. */
-const HISTORY = /^rows (audit|tasks|task_steps) \+/
+const HISTORY = /^rows (audit|tasks|task_steps|sent_snapshots) \+/
 /** Written by sshd and by logins themselves. */
 const NOISE = /^file host:(\/run\/(sshd\.log|utmp|faillock|sudo|motd|lock)|\/home\/dev\/\.(cache|bash))/
 

@@ -22,7 +22,7 @@ describeHosts('a host, its image, ten VMs and three consoles', { timeout: 240_00
     try {
       for (const viewer of viewers) await viewer.waitForLink('stopped', 20_000)
       expect(await linkOf(desktop, 'rack1')).toBe('connected')
-      expect(loginsOf(host)).toBe(1)
+      await expect.poll(() => loginsOf(host)).toBe(1)
     } finally {
       for (const viewer of viewers) await viewer.close()
     }

@@ -30,7 +30,7 @@ describeHosts('signing in to a host', { timeout: 60_000 }, () => {
     const added = await tryAddHost(desktop, way, { input: `\n${host.passwords.ops}\n` })
     expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
     expect(await connected(desktop, 'rack2')).toMatchObject({ runs_as: 'root', carrier: 'stdio' })
-    expect(loginsOf(host)).toBe(1)
+    await expect.poll(() => loginsOf(host)).toBe(1)
     const sessions = host.listProcesses().filter(({ argv }) => argv[0]?.startsWith('sshd: ops'))
     for (const { pid } of sessions) process.kill(pid, 'SIGKILL')
     const carrier = async () => (await desktop.must(['host', 'show', 'rack2'])).carrier

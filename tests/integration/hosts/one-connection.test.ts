@@ -79,7 +79,7 @@ describe('everything to a host over one sign-in', () => {
     await pushOver(link, sshd, image)
     expect(received()).toBe(image.length)
     expect((await link.client.getStatus({})).agentVersion).toBe('fake')
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
   })
 
   it('what is asked while an image crawls over a slow line does not wait for the image', async () => {

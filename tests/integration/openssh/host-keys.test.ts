@@ -70,7 +70,7 @@ describe.each([
     const fault = await refused(() => ({}))
     expect(fault).toMatchObject({ code: 'ssh/host-key-unknown', params: { fingerprint: sshd.hostKey.fingerprint } })
     expect(faultLine(fault.code, fault.params)).toContain(sshd.hostKey.fingerprint)
-    expect(loginsOf(sshd)).toBe(before)
+    await expect.poll(() => loginsOf(sshd)).toBe(before)
   })
 
   it.each([
@@ -101,7 +101,7 @@ describe.each([
     expect(faultLine(fault.code, fault.params)).toBe(
       'The host key of lab is marked revoked. We did not sign in. Do not connect; find out who revoked it.',
     )
-    expect(loginsOf(sshd)).toBe(before)
+    await expect.poll(() => loginsOf(sshd)).toBe(before)
   })
 
   it('is asked for anew, with both, when known_hosts has another', async () => {
@@ -109,7 +109,7 @@ describe.each([
     const fault = await refused(() => ({}))
     expect(fault).toMatchObject({ code: 'ssh/host-key-changed', params: { fingerprint: sshd.hostKey.fingerprint } })
     expect(faultLine(fault.code, fault.params)).toContain('answered with a different host key')
-    expect(loginsOf(sshd)).toBe(before)
+    await expect.poll(() => loginsOf(sshd)).toBe(before)
     const { asked } = await enter()
     expect(asked).toMatchObject([{ kind: 'host_key', known: { fingerprint: expect.stringMatching(/^SHA256:/) } }])
   })

@@ -86,7 +86,7 @@ describeHosts('what the system’s ssh asks', {}, () => {
       { kind: 'secret', what: 'passphrase', of: key, problem: 'That passphrase does not open the key.' },
     ])
     expect(secrets).toEqual({ passphrase: PHRASE })
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
     connection.close()
     const row = rowOf({ connection, secrets, hostKeys, ...entrance })
     for (const {
@@ -102,7 +102,7 @@ describeHosts('what the system’s ssh asks', {}, () => {
     desk.fleet.deps.secrets.give(row.id, secrets)
     const again = await signInTo(desk.fleet.ssh, row, forever)
     again.close()
-    expect(loginsOf(sshd)).toBe(2)
+    await expect.poll(() => loginsOf(sshd)).toBe(2)
   })
 
   it('a password, and sends no empty one when nobody is there', async () => {
@@ -131,7 +131,7 @@ describeHosts('what the system’s ssh asks', {}, () => {
     desk.fleet.deps.secrets.give(row.id, { password: PASSWORD })
     const again = await signInTo(desk.fleet.ssh, row, forever)
     again.close()
-    expect(loginsOf(sshd)).toBe(2)
+    await expect.poll(() => loginsOf(sshd)).toBe(2)
   })
 
   it('a code after a key, in the server’s own words; without anybody it tries nothing', async () => {
@@ -144,7 +144,7 @@ describeHosts('what the system’s ssh asks', {}, () => {
       { kind: 'prompt', of, problem: 'The host did not take that answer.' },
     ])
     expect(entrance.secrets).toEqual({})
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
     entrance.connection.close()
     const row = rowOf(entrance)
     for (const {

@@ -12,10 +12,10 @@ const login = (target: string, key: string, port = 22) =>
 describeHosts('logins of a test sshd', {}, () => {
   it('are counted when they were let in, and only then', async () => {
     await using sshd = await startPrivateSshd()
-    expect(loginsOf(sshd)).toBe(0)
+    await expect.poll(() => loginsOf(sshd)).toBe(0)
     expect((await login('root@127.0.0.1', sshd.keyFile, sshd.port)).code).toBe(0)
     expect((await login('nobody-here@127.0.0.1', sshd.keyFile, sshd.port)).code).toBe(255)
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
   })
 
   it('go on being counted when the sshd of a host is started anew with other lines', async () => {
@@ -24,6 +24,6 @@ describeHosts('logins of a test sshd', {}, () => {
     await host.restartSshd(['Port 2222', 'Match User ops', 'PubkeyAuthentication no'])
     expect((await login(`dev@${host.address}`, host.clientKeyPath, 2222)).code).toBe(0)
     expect((await login(`ops@${host.address}`, host.clientKeyPath, 2222)).code).toBe(255)
-    expect(loginsOf(host)).toBe(2)
+    await expect.poll(() => loginsOf(host)).toBe(2)
   }, 20_000)
 })

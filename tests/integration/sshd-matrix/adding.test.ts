@@ -68,7 +68,7 @@ describeHosts('adding a host signs in once', { timeout: 90_000 }, () => {
     expect(link.carrier).toBe('stdio')
     const bulk = await link.bulk(forever)
     expect((await bulk.client.getStatus({})).fleetId).toBe(fleet.deps.attachAs.fleetId)
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
   })
 
   it('a login whose fixed command is the agent: nothing is installed, and its link works', async () => {
@@ -81,7 +81,7 @@ cat >/home/boxed/.ssh/authorized_keys; chown -R boxed: /home/boxed/.ssh`
     const sshd = await startHostSshd(host, { port: 2302 })
     const known = add(sshd, 'boxed', {}, () => ({}))
     await expect(known).rejects.toMatchObject({ code: 'host/already-added', params: { host: 'coder' } })
-    expect(loginsOf(sshd)).toBe(1)
+    await expect.poll(() => loginsOf(sshd)).toBe(1)
     const [first] = fleet.stores.hosts.listAll()
     fleet.stores.hosts.remove(first!.id)
     const { row, link, seen } = await add(sshd, 'boxed', {}, () => ({}))
@@ -89,6 +89,6 @@ cat >/home/boxed/.ssh/authorized_keys; chown -R boxed: /home/boxed/.ssh`
     expect(row.agent).toMatchObject({ socketPath: '', executable: '' })
     expect(link.carrier).toBe('stdio')
     expect((await link.client.getStatus({})).fleetId).toBe(fleet.deps.attachAs.fleetId)
-    expect(loginsOf(sshd)).toBe(2)
+    await expect.poll(() => loginsOf(sshd)).toBe(2)
   })
 })

@@ -67,7 +67,7 @@ const rows: MatrixRow[] = [
       expect(faultLine(fault.code, fault.params)).toBe(
         'matrix opens no further session on this connection (MaxSessions) (the link to the agent has the only one). Nothing was changed. Allow two sessions, or forwarding of sockets (AllowStreamLocalForwarding), in its sshd_config.',
       )
-      expect(loginsOf(sshd)).toBe(1)
+      await expect.poll(() => loginsOf(sshd)).toBe(1)
     },
   },
   {

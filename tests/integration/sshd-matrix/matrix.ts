@@ -99,7 +99,7 @@ async function runRow(host: SshHost, row: MatrixRow, port: number): Promise<void
     try {
       expect(session.link.carrier).toBe(ends.carrier)
       expect(session.how).toMatch(ends.how ?? /./)
-      expect(loginsOf(sshd)).toBe(ends.logins ?? 1)
+      await expect.poll(() => loginsOf(sshd)).toBe(ends.logins ?? 1)
       const again = () => open(host, sshd, row).then(closeAll)
       await row.uses?.({ host, sshd, connection: session.connection, link: session.link, again })
     } finally {
