@@ -63,7 +63,7 @@ async function replaced(path: string, change: (text: string) => string, byHand: 
     const before = isThere ? await readFile(target, 'latin1') : ''
     const after = change(before)
     if (after === before) return false
-    if (after === '') await rm(target)
+    if (after === '' && !(await lstat(path)).isSymbolicLink()) await rm(target)
     else await publish(target, after, isThere)
     return true
   } catch (error) {

@@ -123,6 +123,15 @@ describe('the files of ~/.ssh', () => {
     ])
   })
 
+  it("that a link leads to are emptied and never removed: they are the person's", async () => {
+    mkdirSync(ssh, { mode: 0o700 })
+    writeFileSync(join(dir, 'dotfile'), '', { mode: 0o644 })
+    symlinkSync('../dotfile', join(ssh, 'config'))
+    await writeSshConfig(ssh, 'Host x\n')
+    await removeSshConfig(ssh)
+    expect([config(), lstatSync(join(ssh, 'config')).isSymbolicLink()]).toEqual(['', true])
+  })
+
   it('that cannot be written are said, with what to do by hand', async () => {
     mkdirSync(join(ssh, 'config'), { recursive: true })
     await expect(writeSshConfig(ssh, 'Host x\n')).rejects.toMatchObject({
