@@ -17,6 +17,8 @@ export interface Heard {
 const BY_TOO_MANY = 2
 /** What ssh2 makes of a server that closes before the keys are agreed on. */
 const ENDED_EARLY = /^Connection lost before handshake/
+/** What sshd writes instead of its version line. */
+const SSHD_SAYS_NO = /MaxStartups|Not allowed at this time/i
 const DETAIL_CHARS = 200
 
 /** The login as people write it, for faults. */
@@ -84,7 +86,10 @@ export function translate(
     const need = `other algorithms (${error.message.slice(0, 150)})`
     return new Fault('ssh/unsupported', 'permanent', { host: target.host, need }, { cause: error })
   }
-  if (error.level === 'client-socket' || ENDED_EARLY.test(error.message)) return endedEarly(target, signIn, heard)
+  if (error.level === 'client-socket') return endedEarly(target, signIn, heard)
+  // Text that is no sshd's: something else listens there.
+  const stranger = !heard.version && heard.greeting !== '' && !SSHD_SAYS_NO.test(heard.greeting)
+  if (ENDED_EARLY.test(error.message) && !stranger) return endedEarly(target, signIn, heard)
   return protocolFault(target, printable(error.message), error)
 }
 
