@@ -1,15 +1,13 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Command } from 'commander'
-import { Fault } from '../../ipc/faults.ts'
 import {
   type GetStoreResponse,
   GetStoreResponseSchema,
   type RebuildStoreResponse,
   RebuildStoreResponseSchema,
 } from '../../ipc/gen/eitri/fleet/v1/store_pb.js'
-import type { CommandContext, Runner } from './context.ts'
-import { unconfirmed } from './outcome.ts'
-import { confirm, interactive } from './prompts.ts'
+import type { Runner } from './context.ts'
+import { agreed } from './prompts.ts'
 import { table } from './table.ts'
 
 const REBUILD_MS = 5 * 60_000
@@ -33,16 +31,10 @@ export function storeCommand(root: Command, run: Runner): void {
     .option('--yes', 'do not ask')
   run(rebuild, async (context, options: { yes?: boolean }) => {
     context.deadline(REBUILD_MS)
-    await agreed(context, options.yes ?? false)
+    await agreed(context, QUESTION, options.yes ?? false)
     const answer = await (await context.fleet()).store.rebuildStore({}, { signal: context.signal })
     await context.answer(RebuildStoreResponseSchema, answer, () => rebuilt(answer))
   })
-}
-
-async function agreed(context: CommandContext, yes: boolean): Promise<void> {
-  if (yes) return
-  if (!interactive(context.io)) throw unconfirmed(QUESTION)
-  if (!(await confirm(context.io, QUESTION, context.signal))) throw new Fault('app/cancelled', 'cancelled')
 }
 
 function words({ path, schema, sizeBytes, copies, hostsAhead, lost, ...store }: GetStoreResponse): string {
