@@ -1,12 +1,20 @@
 import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { faultFromData } from '../../ipc/faults.ts'
+import { Fault, faultFromData } from '../../ipc/faults.ts'
 import { type Host, HostSchema } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { FleetClient } from '../fleet-client.ts'
 import { hostClockLine } from './clock-words.ts'
 import type { CommandContext } from './context.ts'
 import { hostUse } from './metrics-words.ts'
 import { reasonLine } from './outcome.ts'
 import { sheet } from './table.ts'
+
+/** Raises host/not-found. */
+export async function hostNamed({ hosts }: FleetClient, ref: string, signal: AbortSignal): Promise<Host> {
+  const { host } = await hosts.getHost({ host: ref }, { signal })
+  if (!host) throw new Fault('host/not-found', 'permanent', { host: ref })
+  return host
+}
 
 /** The host as it is now; `created` goes beside its fields where a command made or found it. */
 export async function answerHost(

@@ -70,8 +70,8 @@ export function hostCommands(root: Command, run: Runner): void {
       .description('trust the changed host key a host answers with, once compared on the host, and dial it'),
     acceptKey,
   )
-  takeOverCommand(host, run, answerHost)
-  signInCommand(host, run, answerHost)
+  takeOverCommand(host, run)
+  signInCommand(host, run)
   hostLifeCommands(host, run)
   doctorCommand(host, run)
   run(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
-import { Fault } from '../../ipc/faults.ts'
 import type { CommandContext, Runner } from './context.ts'
+import { hostNamed } from './host-answer.ts'
 import { doctorExit, type Finding, judgeHost } from './host-doctor.ts'
 import { reference } from './options.ts'
 
@@ -15,9 +15,7 @@ export function doctorCommand(host: Command, run: Runner): void {
 
 async function examine(context: CommandContext, name: string): Promise<void> {
   context.deadline()
-  const ref = reference('host', name)
-  const { host } = await (await context.fleet()).hosts.getHost({ host: ref }, { signal: context.signal })
-  if (!host) throw new Fault('host/not-found', 'permanent', { host: ref })
+  const host = await hostNamed(await context.fleet(), reference('host', name), context.signal)
   const findings = judgeHost(host, context.parts.now())
   const of = (state: Finding['state']) => findings.filter((one) => one.state === state).map(({ part }) => part)
   context.exitWith(doctorExit(findings))

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { Fault } from '../../ipc/faults.ts'
 import { type Host, RemoveHostResponseSchema } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { CommandContext, Runner } from './context.ts'
+import { hostNamed } from './host-answer.ts'
 import { reference } from './options.ts'
 import { agreed } from './prompts.ts'
 
@@ -25,8 +25,7 @@ async function forget(context: CommandContext, name: string, { yes = false }: { 
   const ref = reference('host', name)
   const fleet = await context.fleet()
   const { signal } = context
-  const { host } = await fleet.hosts.getHost({ host: ref }, { signal })
-  if (!host) throw new Fault('host/not-found', 'permanent', { host: ref })
+  const host = await hostNamed(fleet, ref, signal)
   const { vms } = await fleet.vms.listVms({}, { signal })
   const left = vms.filter((vm) => vm.hostId === host.id && !vm.unowned)
   await agreed(context, question(host, left), yes)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import type { CommandContext, Runner } from './context.ts'
+import type { Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { answerHost } from './host-answer.ts'
 import { reference } from './options.ts'
 import { invalid } from './outcome.ts'
 import { stdinLines } from './prompts.ts'
@@ -15,11 +16,7 @@ interface Options {
 }
 
 /** `host sign-in`: answers what the host asks, a code for one, and waits until it is connected. */
-export function signInCommand(
-  host: Command,
-  run: Runner,
-  answerHost: (context: CommandContext, ref: string) => Promise<void>,
-): void {
+export function signInCommand(host: Command, run: Runner): void {
   const command = host
     .command('sign-in <name>')
     .description('sign in to a host of the fleet that asks for something, or forget what is kept for that')

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { Fault, faultFromData } from '../../ipc/faults.ts'
 import type { Host, NewerData } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import type { CommandContext, Runner } from './context.ts'
+import type { Runner } from './context.ts'
+import { answerHost, hostNamed } from './host-answer.ts'
 import { reference } from './options.ts'
 import { agreed } from './prompts.ts'
 import { watchFleet } from './watch-fleet.ts'
@@ -12,11 +13,7 @@ interface Options {
 }
 
 /** `host takeover`: asks, says it, and waits until the host is connected and follows. */
-export function takeOverCommand(
-  host: Command,
-  run: Runner,
-  answerHost: (context: CommandContext, ref: string) => Promise<void>,
-): void {
+export function takeOverCommand(host: Command, run: Runner): void {
   const command = host
     .command('takeover <name>')
     .description('move a host of the fleet that another control plane holds back here; VMs there keep running')
@@ -27,11 +24,10 @@ export function takeOverCommand(
     const ref = reference('host', name)
     const fleet = await context.fleet()
     const { signal } = context
-    const found = await fleet.hosts.getHost({ host: ref }, { signal })
-    if (!found.host) throw new Fault('host/not-found', 'permanent', { host: ref })
-    const { id, linkFault } = found.host
+    const found = await hostNamed(fleet, ref, signal)
+    const { id, linkFault } = found
     const useOlderData = options.fromOlder ?? false
-    const question = useOlderData ? olderQuestion(found.host) : ownerQuestion(found.host)
+    const question = useOlderData ? olderQuestion(found) : ownerQuestion(found)
     if (question !== undefined) await agreed(context, question, options.yes ?? false)
     await fleet.hosts.takeOverHost({ host: id, useOlderData }, { signal })
     for await (const { hosts } of watchFleet(fleet, signal)) {
