@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { TwoStepPoint } from '../os/failpoints.ts'
-import { type HostAccess, succeeds } from './host-access.ts'
+import { anySucceeds, type HostAccess, readEtc } from './host-access.ts'
 import { AGENT_GROUP, groupId, groupMembers } from './places.ts'
 
 /** What was changed about the group, so that uninstall can undo exactly that. */
@@ -30,7 +27,9 @@ export async function ensureAgentGroup(
   const missing = logins.filter((login) => login !== 'root' && !groupMembers(AGENT_GROUP, before).includes(login))
   if (made || missing.length > 0) await intend({ made, members: missing })
   if (made) {
-    if (!(await any('group.make', host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP])))
+    if (
+      !(await anySucceeds('group.make', host, ['groupadd', '--system', AGENT_GROUP], ['addgroup', '-S', AGENT_GROUP]))
+    )
       return undefined
     steps.add(`made the group ${AGENT_GROUP}`, () => removeGroup(host))
   }
@@ -40,7 +39,12 @@ export async function ensureAgentGroup(
     if (!/^[a-z_][\w.-]{0,31}\$?$/i.test(login)) throw new Error(`"${login}" is not a login name`)
     if (login === 'root' || there.includes(login)) continue
     if (
-      !(await any('group.add-member', host, ['usermod', '-aG', AGENT_GROUP, login], ['addgroup', login, AGENT_GROUP]))
+      !(await anySucceeds(
+        'group.add-member',
+        host,
+        ['usermod', '-aG', AGENT_GROUP, login],
+        ['addgroup', login, AGENT_GROUP],
+      ))
     )
       throw new Error(`${login} could not be added to the group ${AGENT_GROUP}`)
     members.push(login)
@@ -63,16 +67,8 @@ export async function undoAgentGroup(host: HostAccess, { made, members }: GroupC
 }
 
 const removeGroup = (host: HostAccess) =>
-  any('group.remove', host, ['groupdel', AGENT_GROUP], ['delgroup', AGENT_GROUP])
+  anySucceeds('group.remove', host, ['groupdel', AGENT_GROUP], ['delgroup', AGENT_GROUP])
 const removeMember = (host: HostAccess, login: string) =>
-  any('group.remove-member', host, ['gpasswd', '-d', login, AGENT_GROUP], ['delgroup', login, AGENT_GROUP])
+  anySucceeds('group.remove-member', host, ['gpasswd', '-d', login, AGENT_GROUP], ['delgroup', login, AGENT_GROUP])
 
-const readGroups = (host: HostAccess): Promise<string> =>
-  readFile(join(host.prefix, '/etc/group'), 'utf8').catch(() => '')
-
-/** The first of the host's own tools that does it: shadow's, else busybox's. */
-async function any(point: TwoStepPoint, host: HostAccess, ...commands: [string, ...string[]][]): Promise<boolean> {
-  for (const [program, ...args] of commands)
-    if (await succeeds(point, host, program, args).catch(() => false)) return true
-  return false
-}
+const readGroups = (host: HostAccess): Promise<string> => readEtc(host, 'group')

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { detectInit, findProgram, type Init } from '../facts/system.ts'
 import { type Run, run } from '../os/exec.ts'
 import type { TwoStepPoint } from '../os/failpoints.ts'
@@ -53,6 +54,10 @@ export async function mustRun(
   throw new Error(`${program} ${args.join(' ')}: ${why || `exit code ${code}`}`)
 }
 
+/** The text of a file in /etc; '' when it cannot be read. */
+export const readEtc = (host: HostAccess, name: string): Promise<string> =>
+  readFile(join(host.prefix, '/etc', name), 'utf8').catch(() => '')
+
 export const succeeds = (
   point: TwoStepPoint,
   host: HostAccess,
@@ -63,3 +68,13 @@ export const succeeds = (
     () => true,
     () => false,
   )
+
+/** The first of the host's own tools that does it: shadow's, else busybox's. */
+export async function anySucceeds(
+  point: TwoStepPoint,
+  host: HostAccess,
+  ...commands: [string, ...string[]][]
+): Promise<boolean> {
+  for (const [program, ...args] of commands) if (await succeeds(point, host, program, args)) return true
+  return false
+}

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensureDir, removeTree } from '../os/files.ts'
-import { type HostAccess, succeeds } from './host-access.ts'
+import { anySucceeds, type HostAccess, readEtc, succeeds } from './host-access.ts'
 import { AGENT_GROUP, groupId } from './places.ts'
 
 /** The login control planes come in by. */
@@ -29,23 +28,24 @@ interface PasswdEntry {
  */
 export async function ensureLoginUser(host: HostAccess): Promise<LoginUser> {
   const home = join(host.prefix, HOME)
-  const gid = groupId(AGENT_GROUP, await etc(host, 'group'))
+  const gid = groupId(AGENT_GROUP, await readEtc(host, 'group'))
   if (gid === undefined) throw new Error(`there is no group ${AGENT_GROUP}`)
-  const before = entryOf(await etc(host, 'passwd'))
+  const before = entryOf(await readEtc(host, 'passwd'))
   if (before && before.home !== home)
     throw new Error(`there is a user ${LOGIN_USER} already, with its home in ${before.home}`)
   await ensureDir('join.home', home, 0o755)
   if (!before) await makeUser(host, home)
-  await succeeds('join.restore-labels', host, 'restorecon', ['-R', home]).catch(() => false)
+  await succeeds('join.restore-labels', host, 'restorecon', ['-R', home])
   return { user: LOGIN_USER, home, gid, made: !before }
 }
 
 async function makeUser(host: HostAccess, home: string): Promise<void> {
   const shadow = ['--system', '--gid', AGENT_GROUP, '--home-dir', home, '--no-create-home', '--shell', LOGIN_SHELL]
   const busybox = ['-S', '-D', '-H', '-h', home, '-s', LOGIN_SHELL, '-G', AGENT_GROUP, LOGIN_USER]
-  const made = await any(host, ['useradd', ...shadow, '--password', '*', LOGIN_USER], ['adduser', ...busybox])
-  if (!made) throw new Error(`the user ${LOGIN_USER} could not be made`)
-  await succeeds('join.password', host, 'usermod', ['--password', '*', LOGIN_USER]).catch(() => false)
+  const useradd = [...shadow, '--password', '*', LOGIN_USER]
+  if (!(await anySucceeds('join.user', host, ['useradd', ...useradd], ['adduser', ...busybox])))
+    throw new Error(`the user ${LOGIN_USER} could not be made`)
+  await succeeds('join.password', host, 'usermod', ['--password', '*', LOGIN_USER])
 }
 
 /** Takes away what a join made. Idempotent; what is gone, for people. */
@@ -54,7 +54,7 @@ export async function removeLoginUser(
   { home, made }: Pick<LoginUser, 'home' | 'made'>,
 ): Promise<string[]> {
   const removed: string[] = []
-  const gone = made && (await succeeds('join.user-remove', host, 'userdel', [LOGIN_USER]).catch(() => false))
+  const gone = made && (await succeeds('join.user-remove', host, 'userdel', [LOGIN_USER]))
   if (gone) removed.push(`the user ${LOGIN_USER}`)
   await removeTree('join.home-remove', home)
   return [...removed, home]
@@ -64,14 +64,4 @@ function entryOf(passwd: string): PasswdEntry | undefined {
   const fields = passwd.split('\n').map((line) => line.split(':'))
   const found = fields.find(([name]) => name === LOGIN_USER)
   return found && { gid: Number(found[3]), home: found[5] ?? '' }
-}
-
-const etc = (host: HostAccess, name: string): Promise<string> =>
-  readFile(join(host.prefix, '/etc', name), 'utf8').catch(() => '')
-
-/** The first of the host's own tools that does it: shadow's, else busybox's. */
-async function any(host: HostAccess, ...commands: [string, ...string[]][]): Promise<boolean> {
-  for (const [program, ...args] of commands)
-    if (await succeeds('join.user', host, program, args).catch(() => false)) return true
-  return false
 }
