@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ensureDir, readIfPresent, removeTree, setOwner, writeDurable } from '../os/files.ts'
+import { shellWord } from './supervisor.ts'
 
 /** Longest a key is good for without a control plane that renews it. */
 export const KEY_AGE_MS = 30 * 24 * 3600_000
@@ -51,5 +52,3 @@ function sshTime(date: Date): string {
   const day = `${date.getFullYear()}${two(date.getMonth() + 1)}${two(date.getDate())}`
   return `${day}${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`
 }
-
-const shellWord = (text: string): string => (/^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

@@ -14,7 +14,9 @@ const argsOf = ({ stateDir, socket }: ServiceCommand): string[] => ['--state-dir
 /** Quoted for systemd's ExecStart: `%` is a specifier and `$` a variable there. */
 const unitWord = (text: string): string =>
   `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
-const shellWord = (text: string): string => (/^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+/** A word for a shell. */
+export const shellWord = (text: string): string =>
+  /^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** VMs are children of the agent and must outlive it: only the agent itself is ever killed or counted as failed. */
 export function systemdUnit(command: ServiceCommand, kind: 'system' | 'user'): string {
