@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { TwoStepPoint } from '../os/failpoints.ts'
-import { readIfPresent, writeDurable } from '../os/files.ts'
+import { writeDurable } from '../os/files.ts'
+import { readNote } from '../records/note-file.ts'
 
 export const STARTERS = ['systemd', 'systemd-user', 'openrc', 'cron', 'app'] as const
 export type StartedBy = (typeof STARTERS)[number]
@@ -21,14 +22,8 @@ export type InstallRecord = z.infer<typeof Install>
 export const installNote = (stateDir: string) => join(stateDir, 'install.json')
 
 /** How this agent was installed; undefined when it was not, or the note cannot be read. */
-export async function readInstall(stateDir: string): Promise<InstallRecord | undefined> {
-  try {
-    const bytes = await readIfPresent(installNote(stateDir))
-    return bytes === undefined ? undefined : Install.parse(JSON.parse(bytes.toString('utf8')))
-  } catch {
-    return undefined
-  }
-}
+export const readInstall = (stateDir: string): Promise<InstallRecord | undefined> =>
+  readNote(installNote(stateDir), Install)
 
 /** Durable when it resolves. */
 export async function writeInstall(point: TwoStepPoint, stateDir: string, record: InstallRecord): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { readIfPresent, removeTree, writeDurable } from '../os/files.ts'
+import { removeTree, writeDurable } from '../os/files.ts'
+import { readNote } from '../records/note-file.ts'
 
 const Joined = z.object({
   fleet_id: z.string().regex(/^[0-9a-f]{32}$/),
@@ -21,14 +22,7 @@ const Joined = z.object({
 export type Joined = z.infer<typeof Joined>
 
 /** Undefined when it did not join, or the file cannot be read. */
-export async function readJoined(path: string): Promise<Joined | undefined> {
-  try {
-    const bytes = await readIfPresent(path)
-    return bytes === undefined ? undefined : Joined.parse(JSON.parse(bytes.toString('utf8')))
-  } catch {
-    return undefined
-  }
-}
+export const readJoined = (path: string): Promise<Joined | undefined> => readNote(path, Joined)
 
 /** Durable when it resolves. */
 export async function writeJoined(path: string, joined: Joined, write: typeof writeDurable = writeDurable) {

@@ -3,7 +3,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 import { type UpgradeOutcome, UpgradeOutcomeSchema } from '../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
 import { STARTERS } from '../install/install-record.ts'
-import { readIfPresent, sizeIfPresent, writeDurable } from '../os/files.ts'
+import { sizeIfPresent, writeDurable } from '../os/files.ts'
+import { readNote } from '../records/note-file.ts'
 
 const Program = z.object({
   /** Absolute; what the link leads to. */
@@ -43,14 +44,7 @@ export const isThere = async ({ target }: UpgradeProgram): Promise<boolean> =>
 const DETAIL_CHARS = 500
 
 /** Undefined when none was ever offered, or the note cannot be read. */
-export async function readUpgrade(path: string): Promise<UpgradeNote | undefined> {
-  try {
-    const bytes = await readIfPresent(path)
-    return bytes === undefined ? undefined : Note.parse(JSON.parse(bytes.toString('utf8')))
-  } catch {
-    return undefined
-  }
-}
+export const readUpgrade = (path: string): Promise<UpgradeNote | undefined> => readNote(path, Note)
 
 /** Durable when it resolves. */
 export async function saveUpgrade(path: string, note: UpgradeNote, write: typeof writeDurable = writeDurable) {
