@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { Fault } from '../../ipc/faults.ts'
 import {
   type CollectImagesRequest,
   type CollectImagesResponse,
@@ -14,11 +13,12 @@ import {
   StatImageResponseSchema,
 } from '../../ipc/gen/eitri/agent/v1/image_pb.js'
 import { isSha256 } from '../../ipc/names.ts'
-import { LIMITS, TIMES } from '../../ipc/units.ts'
 import type { CacheItem } from '../images/gc-plan.ts'
-import { nextWithin } from './deadlines.ts'
+import { FileFrames, invalidFrame } from './file-frames.ts'
 import type { AgentSessions } from './sessions.ts'
 import type { ImagePut, ImageReceiver } from './sync-engine.ts'
+
+const WORDS = { start: 'PutImageStart', frame: 'image frame', chunk: 'image chunk' }
 
 /** VMs named of one image that stays. */
 const MAX_USERS = 20
@@ -55,23 +55,15 @@ export class ImageHandler {
 
   /** Raises out_of_range on a wrong offset, image/digest-mismatch, host/disk-full. Whatever arrived stays for a resume. */
   async put(requests: AsyncIterable<PutImageRequest>, signal: AbortSignal): Promise<PutImageResponse> {
-    const incoming = requests[Symbol.asyncIterator]()
-    const start = await this.#start(incoming, signal)
-    const over = AbortSignal.any([signal, this.#sessions.require(start.sessionId).signal])
-    return create(PutImageResponseSchema, { haveBytes: BigInt(await this.#receive(start, incoming, over)) })
-  }
-
-  async #start(incoming: AsyncIterator<PutImageRequest>, signal: AbortSignal): Promise<PutImageStart> {
-    const first = await nextWithin(incoming, TIMES.snapshotWriteMs, stalled, signal)
-    if (first.done === true || first.value.message.case !== 'start')
-      throw malformed('the first frame must be PutImageStart')
-    const start = first.value.message.value
+    const frames = new FileFrames(requests, WORDS)
+    const start = await frames.start(signal)
     requireDigest(start.sha256)
     if (start.sizeBytes === 0n || start.sizeBytes > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed('no usable size')
-    return start
+    const over = AbortSignal.any([signal, this.#sessions.require(start.sessionId).signal])
+    return create(PutImageResponseSchema, { haveBytes: BigInt(await this.#receive(start, frames, over)) })
   }
 
-  async #receive(start: PutImageStart, incoming: AsyncIterator<PutImageRequest>, over: AbortSignal): Promise<number> {
+  async #receive(start: PutImageStart, frames: FileFrames<PutImageStart>, over: AbortSignal): Promise<number> {
     const size = Number(start.sizeBytes)
     const have = this.#images.stat(start.sha256)
     if (have.complete) return have.haveBytes
@@ -80,7 +72,7 @@ export class ImageHandler {
     const put = await this.#images.openPut(start.sha256, size, have.haveBytes)
     let whole = false
     try {
-      whole = await copyChunks(put, incoming, size - have.haveBytes, over)
+      whole = await copyChunks(put, frames, size - have.haveBytes, over)
     } finally {
       if (!whole) await put.abort()
     }
@@ -98,27 +90,20 @@ const wireItem = ({ sha256, bytes, whole, unusedMs }: CacheItem) => ({
 /** True once exactly `missing` bytes are written; false when the peer ended before. */
 async function copyChunks(
   put: ImagePut,
-  incoming: AsyncIterator<PutImageRequest>,
+  frames: FileFrames<PutImageStart>,
   missing: number,
   over: AbortSignal,
 ): Promise<boolean> {
-  for (let left = missing; ; ) {
-    const next = await nextWithin(incoming, TIMES.snapshotWriteMs, stalled, over)
-    if (next.done === true) return left === 0
-    const { message } = next.value
-    if (message.case !== 'chunk') throw malformed(`${message.case ?? 'an empty frame'} between chunks`)
-    const chunk = message.value
-    if (chunk.length > LIMITS.imageChunkBytes)
-      throw new Fault('input/too-large', 'permanent', { message: `image chunk of ${chunk.length} bytes` })
-    if (chunk.length > left) throw malformed('more bytes than the size it declared')
+  let left = missing
+  for await (const chunk of frames.chunks(missing, over)) {
     await put.write(chunk)
     left -= chunk.length
   }
+  return left === 0
 }
 
 function requireDigest(sha256: string): void {
   if (!isSha256(sha256)) throw malformed('sha256 is not 64 lowercase hex characters')
 }
 
-const stalled = () => new Fault('app/timeout', 'transient', { timeout: `${TIMES.snapshotWriteMs} ms` })
-const malformed = (problem: string) => new Fault('input/invalid', 'permanent', { field: 'image frame', problem })
+const malformed = (problem: string) => invalidFrame(WORDS, problem)
