@@ -86,36 +86,32 @@ export class Upgrader {
     await this.#taking?.done
   }
 
-  async #take({ version, sha256, stagedPath, ...rest }: AgentUpgrade, signal: AbortSignal): Promise<void> {
-    const offer = { version, sha256, staged_path: stagedPath }
+  async #take(offer: AgentUpgrade, signal: AbortSignal): Promise<void> {
+    const { version, sha256, stagedPath } = offer
+    const noted = { version, sha256, staged_path: stagedPath }
     const { layout, socketPath, self, run, log } = this.#options
     try {
-      await this.#say(offer, 'verifying', '')
+      await this.#say(noted, 'verifying', '')
       const way = await installedWay({ layout, self })
-      const to = await prepareOffer(
-        { layout, socketPath, self, run },
-        { ...rest, version, sha256, stagedPath },
-        way,
-        signal,
-      )
+      const to = await prepareOffer({ layout, socketPath, self, run }, offer, way, signal)
       signal.throwIfAborted()
-      await this.#say(offer, 'restarting', '', { ...way, to })
-      await this.#watch(commandOf(self.program), [])
+      await this.#say(noted, 'restarting', '', { ...way, to })
+      await this.#watch(commandOf(self.program))
       void this.#follow()
     } catch (error) {
       const detail = error instanceof Refused ? error.message : asFault(error).message
       log.warn('upgrade.refused', { version, detail })
       await unstage(layout.staged, stagedPath)
-      await this.#say(offer, 'refused', detail).catch((failed: unknown) =>
+      await this.#say(noted, 'refused', detail).catch((failed: unknown) =>
         log.error('upgrade.not-noted', { error: asFault(failed).message }),
       )
     }
   }
 
   /** Of this program: the old one outlives the new one's faults. */
-  async #watch([program, ...args]: string[], more: string[]): Promise<void> {
+  async #watch([program, ...args]: string[]): Promise<void> {
     const { layout, socketPath } = this.#options
-    const command = [...args, 'upgrade-watch', '--state-dir', layout.stateDir, '--socket', socketPath, ...more]
+    const command = [...args, 'upgrade-watch', '--state-dir', layout.stateDir, '--socket', socketPath]
     await detach('upgrade.watch', program!, command, { cwd: '/', logFile: layout.upgradeLog })
   }
 
