@@ -51,7 +51,9 @@ import { openStores, type Stores } from './store/stores.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
+import { CaKeyFiles } from './trust/ca-keys.ts'
 import { fleetTrust } from './trust/fleet-trust.ts'
+import { caPassphrase } from './trust/passphrase.ts'
 import { fleetTunnels } from './tunnels/fleet-tunnels.ts'
 import { findUnowned, notOfThisFleet } from './vms/unowned-vms.ts'
 import { findVm } from './vms/vm-directory.ts'
@@ -78,8 +80,9 @@ export function createControlPlane(ports: Ports): ControlPlane {
   const registry = new Registry()
   const hub = new Hub()
   const tasks = new TaskRunner(stores.tasks, clock, log)
-  const trust = fleetTrust(ports, stores, registry)
-  const hosts = createFleetHosts({ ports, stores, registry, hub, trust })
+  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain: ports.keychain, passphrase: caPassphrase(ports) })
+  const trust = fleetTrust(ports, stores, registry, keys)
+  const hosts = createFleetHosts({ ports, stores, registry, hub, trust, keys })
   const retention = auditRetention({ ...stores, clock, log })
   const view = new FleetView({
     ...stores,

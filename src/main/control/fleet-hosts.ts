@@ -27,8 +27,7 @@ import type { Hub } from './sync/hub.ts'
 import type { Registry } from './sync/registry.ts'
 import { type ApplierCertifier, ReportApplier } from './sync/report-applier.ts'
 import type { SnapshotTrust } from './sync/snapshot-builder.ts'
-import { CaKeyFiles } from './trust/ca-keys.ts'
-import { caPassphrase } from './trust/passphrase.ts'
+import type { CaKeys } from './trust/ca-keys.ts'
 
 /** The ways to all hosts: links, onboarding, images on their way. */
 export interface FleetHosts {
@@ -52,14 +51,15 @@ export interface FleetHostsDeps {
   registry: Registry
   hub: Hub
   trust: SnapshotTrust & { certifier: ApplierCertifier }
+  /** Private halves kept on this computer, that of its own key too. */
+  keys: CaKeys
 }
 
 /** Connects stores, sessions and links; nothing is dialled before `start`. */
-export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetHostsDeps): FleetHosts {
-  const { clock, log, paths, version, controllerName, env, platform, arch } = ports
+export function createFleetHosts({ ports, stores, registry, hub, trust, keys }: FleetHostsDeps): FleetHosts {
+  const { clock, log, paths, keychain, version, controllerName, env, platform, arch } = ports
   const { hosts, hostLife, vms, exposures, images, audit, hostKeys } = stores
   const fleetId = stores.settings.fleetId()
-  const { keychain } = ports
   const secrets = new HostSecrets(keychain && sealedSecrets(join(paths.dataDir, 'secrets'), keychain))
   const computer = { platform, arch, env }
   const offered = new OfferedKeys()
@@ -71,7 +71,6 @@ export function createFleetHosts({ ports, stores, registry, hub, trust }: FleetH
     setSsh: (hostId: string, changed: HostSsh) => hosts.setSsh(hostId, changed),
   }
   const local = { clock, program: () => localProgram(paths.agentArtefacts, computer) }
-  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain, passphrase: caPassphrase(ports) })
   const key = ownKey({ settings: stores.settings, keys, dir: paths.caKeys })
   const connector = (hostId: string) => connectorOf({ hosts, ssh, local, key }, hostId)
   const offers = new UpgradeOffers({

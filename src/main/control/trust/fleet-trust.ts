@@ -2,14 +2,11 @@ import { asFault } from '../../../ipc/faults.ts'
 import type { Ports } from '../ports.ts'
 import type { Stores } from '../store/stores.ts'
 import type { Registry } from '../sync/registry.ts'
-import { CaKeyFiles } from './ca-keys.ts'
-import { caPassphrase } from './passphrase.ts'
+import type { CaKeyFiles } from './ca-keys.ts'
 import { createTrust, type Trust } from './trust.ts'
 
 /** The trust of this store with its keys on this computer; opens nothing before `start`. */
-export function fleetTrust(ports: Ports, stores: Stores, registry: Registry): Trust {
-  const { clock, log, paths, keychain } = ports
-  const keys = new CaKeyFiles({ dir: paths.caKeys, keychain, passphrase: caPassphrase(ports) })
+export function fleetTrust({ clock, log }: Ports, stores: Stores, registry: Registry, keys: CaKeyFiles): Trust {
   const trust = createTrust({ stores, registry, keys, clock, log })
   const lock = async () => {
     try {
