@@ -130,6 +130,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     sshConfigHosts: hosts.sshConfigHosts,
     store: (tenant: string) => storeState({ stores, registry }, tenant),
   }
+  const getVm = (tenant: string, ref: string) => ownedVm({ ...stores, view }, tenant, ref)
   const routes = (router: ConnectRouter) => {
     router.service(FleetService, fleetApi(feed, info, stopping.signal))
     router.service(HostService, hostsApi({ ...stores, registry, tasks, view, clock, ...hosts }))
@@ -144,11 +145,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
       storeApi({ stores, registry, file: paths.database, needs: () => needsOf(stores, paths), clock, log }),
     )
     router.service(TaskService, tasksApi(tasks))
-    router.service(
-      ClockService,
-      clockApi({ ...stores, registry, clock, getVm: (tenant, ref) => ownedVm({ ...stores, view }, tenant, ref) }),
-    )
-    const getVm = (tenant: string, ref: string) => ownedVm({ ...stores, view }, tenant, ref)
+    router.service(ClockService, clockApi({ ...stores, registry, clock, getVm }))
     router.service(TrustService, trustApi({ ...stores, registry, trust, clock, getVm }))
     router.service(TenantService, tenantsApi({ ...stores, onTenantCreated: (tenant) => trust.ensureTenant(tenant) }))
     router.service(AuditService, auditApi({ ...stores, retention }))
