@@ -76,17 +76,27 @@ export async function firstReport(
   { name, takeOver }: { name: string; takeOver: boolean },
   task: Pick<TaskContext, 'ask' | 'signal'>,
 ): Promise<Hello> {
-  const attach = (over: boolean) =>
-    attachOnce(link, name, deps.attachAs, { takeOver: over, signal: task.signal }).then(({ hello }) => hello)
-  const hello = await attach(takeOver).catch(async (error: unknown) => {
-    await agreeToTakeOver(error, task)
-    return attach(true)
-  })
+  const hello = await firstHello(deps, link, { name, takeOver }, task)
   const known = deps.hosts.findByIdentity(identityOf(hello))
   if (!known) return hello
   // That host's own session was just superseded by this one.
   deps.links.tryNow(known.id)
   throw alreadyAdded(deps.tenant, known)
+}
+
+/** The first session, of whichever host it turns out to be; asks before taking it from another control plane. */
+export async function firstHello(
+  { attachAs }: Pick<OnboardingDeps, 'attachAs'>,
+  link: AgentLink,
+  { name, takeOver }: { name: string; takeOver: boolean },
+  task: Pick<TaskContext, 'ask' | 'signal'>,
+): Promise<Hello> {
+  const attach = (over: boolean) =>
+    attachOnce(link, name, attachAs, { takeOver: over, signal: task.signal }).then(({ hello }) => hello)
+  return attach(takeOver).catch(async (error: unknown) => {
+    await agreeToTakeOver(error, task)
+    return attach(true)
+  })
 }
 
 /** Throws the error on unless it is another control plane's hold and a person agrees to end that. */
@@ -123,16 +133,25 @@ export function storeHost(deps: OnboardingDeps, host: HostToStore): string {
       hostKeyFingerprint: hostKeys.at(-1)?.key.fingerprint ?? '',
       facts: toldByHello(hello, null).facts ?? null,
     })
-    const firstSeen = new Date(deps.clock.now())
-    for (const { host: filed, port, key } of hostKeys) {
-      const { type, blob, fingerprint, how } = key
-      // An authority vouches for the next key too: pinning this one would refuse it.
-      if (how !== 'authority') deps.hostKeys.accept({ host: filed, port, type, blob, fingerprint, firstSeen, how })
-    }
+    fileHostKeys(deps, hostKeys)
   })
   deps.secrets.give(id, host.secrets)
   deps.links.add(id, host.link)
   return id
 }
 
-const identityOf = (hello: Hello): string => Buffer.from(hello.identityPublicKey).toString('base64')
+/** Keys a person, or their known_hosts, trusts: pinned from now on. Inside of the transaction that stores the host. */
+export function fileHostKeys(
+  { hostKeys, clock }: Pick<OnboardingDeps, 'hostKeys' | 'clock'>,
+  filed: readonly FiledKey[],
+): void {
+  const firstSeen = new Date(clock.now())
+  for (const { host, port, key } of filed) {
+    const { type, blob, fingerprint, how } = key
+    // An authority vouches for the next key too: pinning this one would refuse it.
+    if (how !== 'authority') hostKeys.accept({ host, port, type, blob, fingerprint, firstSeen, how })
+  }
+}
+
+/** The identity an agent proved, as rows have it: base64. */
+export const identityOf = (hello: Hello): string => Buffer.from(hello.identityPublicKey).toString('base64')

@@ -1,7 +1,8 @@
+import { dirname } from 'node:path'
 import type { HostSsh } from '../store/host-row.ts'
 import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
 import type { FiledKey } from './accept-host-key.ts'
-import type { SshWay } from './enrol.ts'
+import type { OnboardingDeps, SshWay } from './enrol.ts'
 import type { SshDeps } from './openssh-way.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import type { Secrets } from './ssh/credentials.ts'
@@ -41,6 +42,13 @@ export interface Door {
   /** Nothing of it stays open. Idempotent. */
   leave(): void
 }
+
+/** What a sign-in over SSH needs of an onboarding. */
+export const sshDepsOf = (deps: OnboardingDeps): SshDeps => ({
+  ...deps,
+  sshDir: deps.paths.sshDir,
+  runDir: dirname(deps.paths.localAgentSocket),
+})
 
 /** Secrets given with the request. */
 export const givenSecrets = (way: SshWay): Secrets => ({

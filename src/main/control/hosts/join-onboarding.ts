@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
 import { Fault } from '../../../ipc/faults.ts'
 import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { Readmission } from '../store/host-life-store.ts'
@@ -8,9 +7,8 @@ import { alreadyAdded } from '../store/hosts-store.ts'
 import { toldByHello } from '../sync/host-told.ts'
 import type { TaskContext } from '../tasks/task-context.ts'
 import type { AgentLink } from './agent-link.ts'
-import { attachOnce } from './attach-once.ts'
-import { agreeToTakeOver, type OnboardingDeps, type SshWay } from './enrol.ts'
-import type { Entrance } from './entrance.ts'
+import { fileHostKeys, firstHello, identityOf, type OnboardingDeps, type SshWay } from './enrol.ts'
+import { type Entrance, sshDepsOf } from './entrance.ts'
 import { hashOfToken } from './join-blobs.ts'
 import { OWN_KEY, type OwnKey } from './own-key.ts'
 import { loginOf } from './sign-in.ts'
@@ -57,7 +55,7 @@ export async function addJoinedHost(
     })
     link = opened
     const hello = await task.step('First report', async (step) => {
-      const first = await firstHello(deps, opened, way, task)
+      const first = await firstHello(deps, opened, { name, takeOver: way.takeOver === true }, task)
       step.detail(`agent ${first.agentVersion}`)
       return first
     })
@@ -71,8 +69,7 @@ export async function addJoinedHost(
 }
 
 async function enter(deps: OnboardingDeps, way: SshWay & { name: string }, task: TaskContext): Promise<Entrance> {
-  const { sshDir, localAgentSocket } = deps.paths
-  const ssh = { ...deps, sshDir, runDir: dirname(localAgentSocket) }
+  const ssh = sshDepsOf(deps)
   const typedUser = way.host.includes('@') ? {} : { user: way.user || LOGIN_USER }
   const read = await task.step('Read config', (step) =>
     readWay(ssh, { ...way, ...typedUser, identityFile: '' }, task.signal, step),
@@ -116,22 +113,13 @@ async function enter(deps: OnboardingDeps, way: SshWay & { name: string }, task:
   }
 }
 
-async function firstHello(deps: OnboardingDeps, link: AgentLink, way: SshWay & { name: string }, task: TaskContext) {
-  const attach = (takeOver: boolean) =>
-    attachOnce(link, way.name, deps.attachAs, { takeOver, signal: task.signal }).then(({ hello }) => hello)
-  return attach(way.takeOver === true).catch(async (error: unknown) => {
-    await agreeToTakeOver(error, task)
-    return attach(true)
-  })
-}
-
 /** One transaction: the token is used up with the row it makes, or lets in again, and with nothing else. */
 function store(
   deps: OnboardingDeps,
   joins: JoinDeps,
   { name, entrance, hello, link }: { name: string; entrance: Entrance; hello: Hello; link: AgentLink },
 ): string {
-  const identityPublicKey = Buffer.from(hello.identityPublicKey).toString('base64')
+  const identityPublicKey = identityOf(hello)
   const known = deps.hosts.findByIdentity(identityPublicKey)
   if (known && (known.tenant !== deps.tenant || known.name !== name)) throw alreadyAdded(deps.tenant, known)
   if (!known && deps.hosts.findByName(deps.tenant, name)) throw new Fault('host/name-taken', 'conflict', { host: name })
@@ -155,11 +143,7 @@ function store(
       const row = { id, tenant: deps.tenant, name, kind: 'ssh' as const, ssh, hostKeyFingerprint, facts }
       deps.hosts.create({ ...row, agent: { ...agent, identityPublicKey }, credential: 'key' })
     }
-    const firstSeen = new Date(deps.clock.now())
-    for (const { host, port, key } of entrance.hostKeys) {
-      const { type, blob, fingerprint, how } = key
-      if (how !== 'authority') deps.hostKeys.accept({ host, port, type, blob, fingerprint, firstSeen, how })
-    }
+    fileHostKeys(deps, entrance.hostKeys)
   })
   if (known) {
     link.close(new Fault('app/cancelled', 'cancelled'))

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { asFault, Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
 import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
@@ -6,7 +5,7 @@ import type { AgentLink } from './agent-link.ts'
 import { type Artefact, type Artefacts, readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
 import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
-import type { Entrance } from './entrance.ts'
+import { type Entrance, sshDepsOf } from './entrance.ts'
 import {
   type InstallContext,
   type Installed,
@@ -36,9 +35,7 @@ export async function addSshHost(
 ): Promise<string> {
   task.plan(SSH_STEPS)
   deps.secrets.mustKeep(way.keep ?? 'memory')
-  const { sshDir, localAgentSocket } = deps.paths
-  const ssh = { ...deps, sshDir, runDir: dirname(localAgentSocket) }
-  const entrance = await enterSshHost(ssh, { tenant: deps.tenant, way }, task)
+  const entrance = await enterSshHost(sshDepsOf(deps), { tenant: deps.tenant, way }, task)
   const onboarding = new SshOnboarding(deps, way, task, entrance)
   try {
     return await onboarding.run()
