@@ -141,7 +141,7 @@ export class CertificatesStore {
       if (known && ['', revocation.caFingerprint].includes(known.caFingerprint)) return known
       if (known)
         this.#db.run('DELETE FROM revoked_certificates WHERE tenant = $tenant AND serial = $serial', { tenant, serial })
-      else if (this.listRevoked(tenant).length >= MAX_REVOKED)
+      else if (this.#countRevoked(tenant) >= MAX_REVOKED)
         throw new Fault('certificate/too-many-revoked', 'permanent', { max: String(MAX_REVOKED) })
       this.#insertRevoked(known ? ofEveryCa(known, revocation) : revocation)
       const { caFingerprint, reason } = revocation
@@ -167,6 +167,11 @@ export class CertificatesStore {
       { tenant, serial },
     )
     return raw && revokedOf(raw)
+  }
+
+  #countRevoked(tenant: string): number {
+    const sql = 'SELECT count(*) n FROM revoked_certificates WHERE tenant = $tenant'
+    return this.#db.find<{ n: number }>(sql, { tenant })?.n ?? 0
   }
 
   /** Forgets certificates long past their end, and drops revocations that say nothing any more; how many of each. */
