@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { Command } from 'commander'
 import { appVersion } from '../control/node-ports.ts'
-import { createMcpServer } from '../mcp/server.ts'
 import type { Runner } from './context.ts'
 
 export function mcpCommand(root: Command, run: Runner): void {
@@ -13,6 +11,9 @@ export function mcpCommand(root: Command, run: Runner): void {
       .option('--allow-writes', 'offer changes too, each by preview and token'),
     async (context, { allowWrites = false }: { allowWrites?: boolean }) => {
       context.deadline(null)
+      // No other command needs them: they are not read at its start.
+      const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')
+      const { createMcpServer } = await import('../mcp/server.ts')
       const fleet = await context.fleet('mcp')
       const { stdin, stdout } = context.io
       const server = createMcpServer({ fleet, allowWrites, version: appVersion(), now: () => Date.now() })
