@@ -84,7 +84,7 @@ export class FleetView {
     const rows = this.#from.vms.list(tenant)
     const hosts = this.#from.hosts.list(tenant)
     const byId = new Map(hosts.map((host) => [host.id, host]))
-    const known = this.#known()
+    const known = this.#known(rows)
     return [
       ...rows.flatMap((row) => {
         const host = byId.get(row.hostId)
@@ -101,7 +101,7 @@ export class FleetView {
     const rows = this.#from.vms.listByHost(host.id)
     return [
       ...rows.map((row) => this.#vm(row, host, names.get(row.imageSha256))),
-      ...this.#unowned(host, this.#known()),
+      ...this.#unowned(host, this.#known(rows)),
     ]
   }
 
@@ -212,9 +212,10 @@ export class FleetView {
     return unownedView(vm, { host, live, held, monotonicNow: clock.monotonic() })
   }
 
-  /** A row of whatever tenant owns its VM. */
-  #known() {
-    return { has: (id: string) => this.#from.vms.find(id) !== undefined }
+  /** A row of whatever tenant owns its VM; `rows` = those that were read already. */
+  #known(rows: readonly VmRow[] = []) {
+    const read = new Set(rows.map(({ id }) => id))
+    return { has: (id: string) => read.has(id) || this.#from.vms.find(id) !== undefined }
   }
 
   #imageNames(): Map<string, string> {
