@@ -31,12 +31,12 @@ export function updateVm(deps: VmCreateDeps, tenant: string, request: UpdateVmRe
 
 /** Only what grows is judged: a VM that is too large already may be made smaller, or renamed. */
 function requireRoom(deps: VmCreateDeps, row: VmRow, { edit }: EditPlan): void {
-  const vcpus = Math.max(0, (edit?.vcpus ?? 0) - row.vcpus) && edit?.vcpus
-  const memMb = Math.max(0, (edit?.memMb ?? 0) - row.memMb) && edit?.memMb
+  const grown = (to = 0, from: number) => (to > from ? to : 0)
+  const vcpus = grown(edit?.vcpus, row.vcpus)
+  const memMb = grown(edit?.memMb, row.memMb)
   const host = deps.hosts.findIn(row.tenant, row.hostId)
-  if (!host || (!vcpus && !memMb)) return
-  const sizes = { name: row.name, vcpus: vcpus || 0, memMb: memMb || 0, backend: '' }
-  checkFits(sizes, hostCandidate(deps, host, 0))
+  if (!host || (vcpus === 0 && memMb === 0)) return
+  checkFits({ name: row.name, vcpus, memMb, backend: '' }, hostCandidate(deps, host, 0))
 }
 
 /** What its agent can do, and what it runs guests with. */
