@@ -94,7 +94,7 @@ function startImport(deps: ImagesApiDeps, tenant: string, request: ImportImageRe
     })
   const known = images.findByName(name)
   if (known && request.ifAbsent) return { image: view.image(tenant, known) }
-  const running = tasks.list(tenant).find(isImportOf(name))
+  const running = tasks.list(tenant).find(isUnderWay('import_image', name))
   if (running && request.ifAbsent) return { task: taskView(running) }
   if (known || running) throw new Fault('image/name-taken', 'conflict', { image: name })
   return {
@@ -107,15 +107,14 @@ function startImport(deps: ImagesApiDeps, tenant: string, request: ImportImageRe
   }
 }
 
-const isImportOf = (name: string) => (task: TaskRow) =>
-  task.kind === 'import_image' && task.subject === name && task.endedAt === null
+const isUnderWay = (kind: TaskRow['kind'], image: string) => (task: TaskRow) =>
+  task.kind === kind && task.subject === image && task.endedAt === null
 
 /** The running build of that image when there is one: images are everybody's, and so is their making. Raises image/build-impossible. */
 function startBuild(deps: ImagesApiDeps, builder: ImageBuilder) {
   const { tasks } = deps
   const { name } = builder.image
-  const isIt = (task: TaskRow) => task.kind === 'build_image' && task.subject === name && task.endedAt === null
-  const running = tasks.list(SYSTEM_TENANT).find(isIt)
+  const running = tasks.list(SYSTEM_TENANT).find(isUnderWay('build_image', name))
   if (running) return running
   const { possible, detail } = builder.possible()
   if (!possible) throw new Fault('image/build-impossible', 'permanent', { image: name, detail })
