@@ -6,6 +6,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { StoreService } from '../../../ipc/gen/eitri/fleet/v1/store_pb.js'
+import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import { type RebuildDeps, rebuildStore } from '../rebuild/rebuild-store.ts'
 import { type Copy, copiesBeside, copyAt } from '../store/backup.ts'
 import { MIGRATIONS } from '../store/migrations.ts'
@@ -29,8 +30,6 @@ export interface StoreApiDeps {
   clock: Pick<Clock, 'now'>
   log: RebuildDeps['log']
 }
-
-export type StoreState = ReturnType<typeof storeState>
 
 /** What is wrong with the store, and since that what cannot be done. Empty = nothing. Hosts are the tenant's. */
 export function storeState(
@@ -61,7 +60,7 @@ export function storeApi(deps: StoreApiDeps): ServiceImpl<typeof StoreService> {
       stores.db.copyInto(target)
       const sha256 = await digestOf(target)
       remember(stores, target)
-      stores.audit.add({ action: 'store.backup', tenant: 'system', detail: { path: target, sha256 } })
+      stores.audit.add({ action: 'store.backup', tenant: SYSTEM_TENANT, detail: { path: target, sha256 } })
       return { path: target, sizeBytes: BigInt(sizeOf(target)), sha256, needs: deps.needs() }
     },
     rebuildStore: () => rebuildStore({ ...deps, clock }),
