@@ -60,10 +60,7 @@ export function principalOfUpgrade(
   { headers }: IncomingMessage,
   inQuery: string | null,
 ): Principal {
-  const only = (name: string) => {
-    const value = headers[name]
-    return typeof value === 'string' ? value : undefined
-  }
+  const only = (name: string) => onlyOne(headers[name])
   return {
     tenant: tenantAsked(tenants, only(TENANT_HEADER) ?? inQuery ?? undefined),
     user: osUser(),
@@ -71,6 +68,10 @@ export function principalOfUpgrade(
     requestId: requestIdOf(only(REQUEST_ID_HEADER)),
   }
 }
+
+/** A header that was sent twice is none. */
+export const onlyOne = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
 
 /** Absent = the default one. Empty, malformed, unknown and the system's own raise tenant/not-found alike. */
 export function tenantAsked(tenants: KnownTenants, asked: string | undefined): string {

@@ -17,7 +17,7 @@ import { actingAs } from '../store/actor.ts'
 import type { AuditEvent } from '../store/audit-store.ts'
 import type { Damage } from '../store/database.ts'
 import { calledByModel } from './called-by-model.ts'
-import { type KnownTenants, principalOfUpgrade, principals, requestIdOf } from './principal.ts'
+import { type KnownTenants, onlyOne, principalOfUpgrade, principals, requestIdOf } from './principal.ts'
 import { whileDamaged } from './read-only.ts'
 import { PAGE_HEADERS, serveStatic } from './static-files.ts'
 
@@ -91,8 +91,6 @@ function noSuchCall(url: string, res: ServerResponse): void {
   res.writeHead(404, { ...PAGE_HEADERS, 'content-type': 'application/json' })
   res.end(JSON.stringify({ code: 'unimplemented', message }))
 }
-
-const onlyOne = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
 /** A page has no business with ports of guests. */
 function upgradable({ console, tunnel }: ApiParts, req: IncomingMessage, pathname: string): Upgradable | undefined {
