@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import type { HostKeyQuestion, Task, TaskQuestion } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { HostKeyQuestion } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { formatDate } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { Button } from '../../ui/button.tsx'
@@ -8,13 +8,9 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { answerTask, cancelTask } from './actions.ts'
 import { compareCommand } from './compare-command.ts'
+import type { SheetProps } from './sheet-props.ts'
 
-interface HostKeyProps {
-  task: Task
-  question: TaskQuestion
-  hostKey: HostKeyQuestion
-  onClose: () => void
-}
+type HostKeyProps = SheetProps & { hostKey: HostKeyQuestion }
 
 export function HostKeySheet(props: HostKeyProps) {
   return props.hostKey.knownFingerprint === undefined ? <NewKey {...props} /> : <ChangedKey {...props} />
