@@ -6,7 +6,7 @@ import { caPassphraseState, withPassphraseOfEnv } from '../control/node-ports.ts
 import type { Ports } from '../control/ports.ts'
 import { shellKeychain } from './shell-keychain.ts'
 
-/** Undefined = go on without. `isNew` = it is to seal keys that none seals yet. */
+/** Undefined = go on without. `new` = it is to seal keys that none seals yet. */
 export type AskPassphrase = (asked: 'existing' | 'new' | 'again') => Promise<string | undefined>
 
 const TRIES = 3
