@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from './faults.ts'
+import { isId } from './names.ts'
 
 /** What a host needs to know to let one control plane in. */
 export interface JoinBlob {
@@ -21,7 +22,7 @@ const LAST_S = 253_402_214_400
 
 const Document = z.object({
   v: z.number().int(),
-  fleet: z.string().regex(/^[0-9a-f]{32}$/),
+  fleet: z.string().refine(isId),
   key: z.string().regex(KEY_LINE),
   token: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   exp: z.number().int().positive().max(LAST_S),

@@ -4,6 +4,8 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** RFC 1123 label, lower case, 1 to 63 characters: names of hosts, VMs and images. */
 export const isName = (text: string): boolean => LABEL.test(text)
+/** That in words for people. */
+export const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
 
 /** 32 lowercase hex characters: ids of everything. */
 export const isId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text)

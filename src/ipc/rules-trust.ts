@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { isLogin, isName } from './names.ts'
+import { isLogin, isName, NAME_RULE } from './names.ts'
 import { KiB } from './units.ts'
 
 const empty = z.literal('')
 const MOST = 2n ** 64n - 1n
-const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
 const KEY_CHARS = 16 * KiB
 
 const kind = z.enum(['host', 'user'], 'host or user')
@@ -17,7 +16,7 @@ const publicText = keyText.refine(
 )
 
 /** Of a certificate: a whole number of 64 bits as text, zero left out. */
-export const isSerial = (text: string): boolean => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MOST
+const isSerial = (text: string): boolean => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MOST
 
 const serial = z.union([empty, z.string().refine(isSerial, 'use a whole number from 1 to 18446744073709551615')])
 

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { CLOCK_POLICIES } from './clock-policy.ts'
 import { Fault } from './faults.ts'
-import { isFingerprint, isId, isName, isSha256 } from './names.ts'
+import { isFingerprint, isId, isName, isSha256, NAME_RULE } from './names.ts'
 import { SYSTEM_TENANT } from './request-headers.ts'
 import { TRUST_RULES } from './rules-trust.ts'
 import { LIMITS } from './units.ts'
 
-const NAME_RULE = 'use 1 to 63 lower-case letters, digits and hyphens; start and end with a letter or digit'
 const empty = z.literal('')
 const name = z.string().refine(isName, NAME_RULE)
 const fingerprint = z.string().refine(isFingerprint, 'use a fingerprint as ssh prints it: SHA256:…')

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { isId } from '../../ipc/names.ts'
 import { removeTree, writeDurable } from '../os/files.ts'
 import { readNote } from '../records/note-file.ts'
 
 const Joined = z.object({
-  fleet_id: z.string().regex(/^[0-9a-f]{32}$/),
+  fleet_id: z.string().refine(isId),
   /** One-shot; '' = a control plane has taken it. */
   token: z.string(),
   public_key: z.string(),
