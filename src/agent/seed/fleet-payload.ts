@@ -92,7 +92,7 @@ const GROW = [
 ]
 
 /** sshd is never reloaded with what it refuses, and a file of ours it refuses does not stay for the next boot. */
-export const RELOAD_SSHD = [
+const RELOAD_SSHD = [
   'if sshd -t; then',
   '  { systemctl reload sshd 2>/dev/null || systemctl reload ssh 2>/dev/null; } ; said trust ok',
   `else mv ${SSHD_DROP_IN} ${SSHD_DROP_IN}.off`,

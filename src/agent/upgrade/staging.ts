@@ -11,7 +11,7 @@ import { requireRoom } from '../os/disk-space.ts'
 import { AppendFile, ensureDir, removeTree } from '../os/files.ts'
 
 /** Far above any agent; a stream that unpacks to more is none. */
-export const MAX_AGENT_BYTES = 512 * MiB
+const MAX_AGENT_BYTES = 512 * MiB
 
 /** Where newer agents wait for an offer. One at a time: the next takes the place of the one before. */
 export class Staging {
