@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { toJson } from '@bufbuild/protobuf'
 import { AuditEntrySchema, type ExportAuditResponse } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
+import { contractJson } from '../contract-json.ts'
 import { writeTrouble } from '../file-words.ts'
 import { type CliIo, write } from './io.ts'
 import { invalid } from './outcome.ts'
@@ -36,11 +36,9 @@ async function eachPage(
 ): Promise<number> {
   let entries = 0
   for await (const page of pages) {
-    const lines = page.entries.map((entry) => JSON.stringify(toJson(AuditEntrySchema, entry, JSON_OPTIONS)))
+    const lines = page.entries.map((entry) => JSON.stringify(contractJson(AuditEntrySchema, entry)))
     await put(`${lines.join('\n')}\n`)
     entries += lines.length
   }
   return entries
 }
-
-const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const

@@ -1,4 +1,3 @@
-import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
 import {
@@ -135,12 +134,8 @@ async function answerNew(
   { ca, created }: { ca?: Ca | undefined; created: boolean },
 ): Promise<void> {
   if (!ca) return
-  if (context.json) {
-    const json = toJson(CaSchema, ca, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object
-    return await context.document({ ...json, created })
-  }
-  if (!created) context.note(`${ca.kind} CA ${ca.name} is there already.`)
-  await context.say(caSheet(ca))
+  if (!created && !context.json) context.note(`${ca.kind} CA ${ca.name} is there already.`)
+  await context.answer(CaSchema, ca, () => caSheet(ca), { created })
 }
 
 const vms = (count: number): string => `${count} VM${count === 1 ? '' : 's'}`

@@ -1,4 +1,3 @@
-import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { clockHeadline } from '../../ipc/clock-headline.ts'
 import { clockText, guestClockState, hostClockState, sourceWords } from '../../ipc/clock-words.ts'
@@ -6,6 +5,7 @@ import { Fault } from '../../ipc/faults.ts'
 import { GuestClockSchema, HostClockSchema } from '../../ipc/gen/eitri/fleet/v1/clock_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { contractJson } from '../contract-json.ts'
 import { hostSync, lastAct, moment, offsetCell } from './clock-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { reference } from './options.ts'
@@ -90,17 +90,15 @@ function guestRow({ name, hostName, clock, hostUnknown, clockPolicy }: Vm): stri
   return [name, hostName, word, offsetCell(clock?.offsetUs), source, policy, lastAct(clock), asOf]
 }
 
-const JSON_FORM = { useProtoFieldName: true, alwaysEmitImplicit: true } as const
-
 const hostDocument = ({ id, name, clock }: Host) => ({
   ...{ id, name, word: hostClockState(clock).word },
-  ...(clock ? { clock: toJson(HostClockSchema, clock, JSON_FORM) } : {}),
+  ...(clock ? { clock: contractJson(HostClockSchema, clock) } : {}),
 })
 
 const guestDocument = ({ id, name, hostId, hostName, hostUnknown, clockPolicy, clock }: Vm) => ({
   ...{ id, name, host_id: hostId, host_name: hostName, host_unknown: hostUnknown, clock_policy: clockPolicy },
   word: guestClockState(clock).word,
-  ...(clock ? { clock: toJson(GuestClockSchema, clock, JSON_FORM) } : {}),
+  ...(clock ? { clock: contractJson(GuestClockSchema, clock) } : {}),
 })
 
 async function setClock(context: CommandContext, name: string): Promise<void> {

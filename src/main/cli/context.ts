@@ -1,6 +1,7 @@
-import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { Fault } from '../../ipc/faults.ts'
+import { contractJson } from '../contract-json.ts'
 import { type AskAs, type FleetClient, fleetClient } from '../fleet-client.ts'
 import { type CliIo, write } from './io.ts'
 
@@ -129,10 +130,15 @@ export class CommandContext {
     return fleetClient(this.socketPath, { ...this.askAs, client })
   }
 
-  /** The command's answer: the message as one JSON document, or `words` for people. */
-  async answer<D extends DescMessage>(schema: D, message: MessageShape<D>, words: () => string): Promise<void> {
+  /** The command's answer: the message as one JSON document with what `also` puts beside its fields, or `words` for people. */
+  async answer<D extends DescMessage>(
+    schema: D,
+    message: MessageShape<D>,
+    words: () => string,
+    also: Record<string, boolean | string | string[]> = {},
+  ): Promise<void> {
     if (!this.json) return this.say(words())
-    await this.document(toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }))
+    await this.document({ ...contractJson(schema, message), ...also })
   }
 
   document(value: unknown): Promise<void> {

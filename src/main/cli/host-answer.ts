@@ -1,4 +1,3 @@
-import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { Fault, faultFromData } from '../../ipc/faults.ts'
 import { type Host, HostSchema } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
@@ -27,9 +26,7 @@ export async function answerHost(
 }
 
 export async function answerThis(context: CommandContext, host: Host, more: { created?: boolean } = {}): Promise<void> {
-  if (!context.json) return context.say(hostSheet(host))
-  const json = toJson(HostSchema, host, { useProtoFieldName: true, alwaysEmitImplicit: true })
-  await context.document({ ...(json as object), ...more })
+  await context.answer(HostSchema, host, () => hostSheet(host), more)
 }
 
 const capacity = (c: Host['capacity']) => c && `${c.vcpus} vCPU, ${c.memMb} MiB, ${c.diskGb} GiB`

@@ -1,4 +1,3 @@
-import { toJson } from '@bufbuild/protobuf'
 import { type Command, Option } from 'commander'
 import { ListTemplatesResponseSchema, type Template, TemplateSchema } from '../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { check } from '../../ipc/rules.ts'
@@ -59,10 +58,7 @@ async function createTemplate(context: CommandContext, name: string, options: Cr
   const { templates } = await context.fleet()
   const asked = { ...request, ifAbsent: options.ifAbsent ?? false }
   const { template, created } = await templates.createTemplate(asked, { signal: context.signal })
-  if (!template) return
-  if (!context.json) return await context.say(templateSheet(template))
-  const json = toJson(TemplateSchema, template, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object
-  await context.document({ ...json, created })
+  if (template) await context.answer(TemplateSchema, template, () => templateSheet(template), { created })
 }
 
 const templateSheet = (t: Template): string =>

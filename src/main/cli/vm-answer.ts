@@ -1,4 +1,3 @@
-import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type Vm, VmSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FleetClient } from '../fleet-client.ts'
@@ -46,12 +45,7 @@ export async function answerVm(
   ref = '',
   also: Record<string, boolean | string | string[]> = {},
 ): Promise<void> {
-  if (vm && context.json)
-    await context.document({
-      ...(toJson(VmSchema, vm, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object),
-      ...also,
-    })
-  else if (vm) await context.say(vmSheet(vm))
+  if (vm) await context.answer(VmSchema, vm, () => vmSheet(vm), also)
   else if (context.json) await context.document({ name: ref, lifecycle: 'gone' })
   else await context.say(`${ref} is gone.\n`)
 }

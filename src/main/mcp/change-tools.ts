@@ -11,7 +11,8 @@ import {
   UpdateVmResponseSchema,
   type Vm,
 } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { type ChangeTool, changeTool, json, type Preview, ref, type ToolCall } from './tools.ts'
+import { contractJson as json } from '../contract-json.ts'
+import { type ChangeTool, changeTool, type Preview, ref, type ToolCall } from './tools.ts'
 
 const size = (what: string) => z.number().int().min(1).optional().describe(what)
 const sizes = { vcpus: size('Virtual processors.'), mem_mb: size('MiB.'), disk_gb: size('GiB; a disk only grows.') }

@@ -9,7 +9,8 @@ import { ListTrustResponseSchema } from '../../ipc/gen/eitri/fleet/v1/trust_pb.j
 import { GetVmResponseSchema, ListVmsResponseSchema } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { KiB } from '../../ipc/units.ts'
 import { readRecord } from '../cli/console-record.ts'
-import { json, type ReadTool, readTool, ref } from './tools.ts'
+import { contractJson as json } from '../contract-json.ts'
+import { type ReadTool, readTool, ref } from './tools.ts'
 
 const CONSOLE_BYTES = 32 * KiB
 

@@ -1,4 +1,4 @@
-import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf'
+import type { JsonValue } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import type { FleetClient } from '../fleet-client.ts'
 
@@ -47,10 +47,6 @@ export const changeTool = <S extends z.ZodRawShape>(tool: {
   destroys?: boolean
   preview(call: ToolCall, args: z.infer<z.ZodObject<S>>): Promise<Preview>
 }): ChangeTool => ({ destroys: false, ...tool, input: z.strictObject(tool.input) }) as unknown as ChangeTool
-
-/** The contract's JSON, as the command line prints it. */
-export const json = <D extends DescMessage>(schema: D, message: MessageShape<D>): JsonValue =>
-  toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true })
 
 /** It stands in previews that a person reads: nothing but a name or an id. */
 export const ref = (noun: string) =>
