@@ -8,6 +8,7 @@ import type { SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
 import type { Snapshot } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { Rig } from '../unit/agent/reconcile/rig.ts'
 import { type WireRig, wireRig } from './agent-wire.ts'
+import { restartAs, sidesOf } from './mortal-agent.ts'
 
 const HOST_KEY = hostKeyBlob()
 
@@ -84,18 +85,7 @@ export class LiveAgent implements AsyncDisposable {
   async #boot(): Promise<void> {
     const identity = await Identity.load(join(this.#dir, 'identity.json'))
     this.identity = identity
-    Object.assign(this.rig, {
-      epochs: {
-        get epoch() {
-          return identity.epoch
-        },
-        get epochDigest() {
-          return identity.epochDigest
-        },
-        raiseEpoch: (epoch: bigint, digest: string) => identity.raiseEpoch(epoch, digest),
-      },
-    })
-    await this.rig.restart()
+    await restartAs(this.rig, identity)
     this.#wire = await wireRig({ engine: this.#watched(), identity, socketPath: this.socketPath })
   }
 
@@ -103,13 +93,13 @@ export class LiveAgent implements AsyncDisposable {
   #watched(): SyncEngine & HeldDesired {
     const { engine } = this.rig
     return {
+      ...sidesOf(engine),
       accept: async (snapshot) => {
         const { fleetId } = this.identity
         const outcome = await engine.accept(snapshot)
         if (outcome === 'accepted') this.taken.push({ fleetId, snapshot })
         return outcome
       },
-      disown: () => engine.disown(),
       report: () => {
         this.reported++
         return engine.report()
@@ -122,9 +112,6 @@ export class LiveAgent implements AsyncDisposable {
           this.#changed.delete(fn)
         }
       },
-      lastSeenEpoch: () => engine.lastSeenEpoch(),
-      lastSeenDigest: () => engine.lastSeenDigest(),
-      capacity: () => undefined,
       held: () => engine.held(),
     }
   }

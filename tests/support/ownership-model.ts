@@ -2,11 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { clone, create } from '@bufbuild/protobuf'
 import { expect } from 'vitest'
-import { Identity } from '../../src/agent/records/identity.ts'
-import { AgentSessions } from '../../src/agent/rpc/sessions.ts'
-import type { SessionIdentity, SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
 import { runSyncSession } from '../../src/agent/rpc/sync-session.ts'
-import { silentLog } from '../../src/ipc/base/log.ts'
 import {
   DesiredStateSchema,
   type SyncRequest,
@@ -15,8 +11,9 @@ import {
 } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { type VmSpec, VmSpecSchema } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { buildSnapshot, digestOf } from '../../src/main/control/sync/snapshot-builder.ts'
-import { aVm, Rig } from '../unit/agent/reconcile/rig.ts'
+import { aVm } from '../unit/agent/reconcile/rig.ts'
 import { attachFrame, Pushed } from './agent-wire.ts'
+import { MortalAgent, sessionParts } from './mortal-agent.ts'
 
 /** Of a millisecond, for a frame to be dealt with. */
 const MAX_WAITS = 20_000
@@ -147,27 +144,24 @@ export class OwnershipModel {
   readonly #planes = [new ControlPlane('desk', 'd'), new ControlPlane('lap', 'a')] as const
   readonly #random: () => number
   readonly #dir: string
-  readonly #rig: Rig
   readonly #events: Event[] = []
-  #identity!: Identity
-  #sessions!: AgentSessions
+  #agent!: MortalAgent
   /** Guests that ran when all was quiet and that nobody asked to stop since. */
   #mustRun = new Set<string>()
   #quietAt = 0
-  #diskFails = false
-  /** The life of one agent process: writes under way, and none once it is dead. */
-  #life = { dead: false, writes: new Set<Promise<void>>() }
 
-  private constructor(seed: number, dir: string, rig: Rig) {
+  private constructor(seed: number, dir: string) {
     this.#random = randomOf(seed)
     this.#dir = dir
-    this.#rig = rig
   }
 
   /** `parent` holds its files: memory-backed is fastest. */
   static async open(seed: number, parent: string): Promise<OwnershipModel> {
-    const model = new OwnershipModel(seed, mkdtempSync(join(parent, 'eitri-owners-')), await Rig.open())
-    await model.#boot()
+    const model = new OwnershipModel(seed, mkdtempSync(join(parent, 'eitri-owners-')))
+    model.#agent = await MortalAgent.open(model.#dir, (_, name) => {
+      model.#events.push({ owner: name })
+      model.tally.takeOvers++
+    })
     return model
   }
 
@@ -184,62 +178,14 @@ export class OwnershipModel {
 
   async close(): Promise<void> {
     await this.#cutAll()
-    await this.#rig[Symbol.asyncDispose]()
+    await this.#agent.rig[Symbol.asyncDispose]()
     rmSync(this.#dir, { recursive: true, force: true })
   }
 
-  async #boot(): Promise<void> {
-    this.#identity = await Identity.load(join(this.#dir, 'identity.json'))
-    const identity = this.#identity
-    const disk = this.#diskOf(this.#life)
-    Object.assign(this.#rig, {
-      epochs: {
-        get epoch() {
-          return identity.epoch
-        },
-        get epochDigest() {
-          return identity.epochDigest
-        },
-        raiseEpoch: (epoch: bigint, digest: string) => disk(() => identity.raiseEpoch(epoch, digest)),
-      },
-    })
-    await this.#rig.restart()
-    this.#sessions = new AgentSessions(this.#owned(identity), this.#rig.engine)
-  }
-
-  /** The identity, with each change of owner noted. */
-  #owned(identity: Identity): SessionIdentity {
-    const disk = this.#diskOf(this.#life)
-    const adopt = async (fleetId: string, name: string) => {
-      await disk(() => identity.adopt(fleetId, name))
-      this.#events.push({ owner: name })
-      this.tally.takeOvers++
-    }
-    return new Proxy(identity, {
-      get: (target, key) => {
-        if (key === 'adopt') return adopt
-        const value = Reflect.get(target, key, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
-  }
-
-  #diskOf(life: { dead: boolean; writes: Set<Promise<void>> }) {
-    return async (write: () => Promise<void>): Promise<void> => {
-      if (life.dead || this.#diskFails) {
-        this.#diskFails = false
-        throw new Error('no space left on device')
-      }
-      const writing = write()
-      life.writes.add(writing)
-      await writing.finally(() => life.writes.delete(writing))
-    }
-  }
-
   #open(plane: ControlPlane, takeOver: boolean): void {
-    const { engine } = this.#rig
-    const accept: SyncEngine['accept'] = async (snapshot) => {
-      const outcome = await engine.accept(snapshot)
+    const { side } = this.#agent
+    const parts = sessionParts(side, async (snapshot) => {
+      const outcome = await side.engine.accept(snapshot)
       const digest = Buffer.from(snapshot.contentSha256).toString('hex')
       if (outcome === 'fenced') this.tally.fenced++
       else {
@@ -247,24 +193,7 @@ export class OwnershipModel {
         this.#events.push({ by: plane.name, epoch: snapshot.epoch, digest, vms: snapshot.state?.vms ?? [] })
       }
       return outcome
-    }
-    const seen: SyncEngine = {
-      accept,
-      disown: () => engine.disown(),
-      report: () => engine.report(),
-      onChange: (fn) => engine.onChange(fn),
-      lastSeenEpoch: () => engine.lastSeenEpoch(),
-      lastSeenDigest: () => engine.lastSeenDigest(),
-      capacity: () => undefined,
-    }
-    const self = { version: '1', digest: '', provisioner: 'fake', hostNetworks: [], bootId: 'b', stateDir: '/s' }
-    const never = new Promise<never>(() => {})
-    const facts = {
-      host: () => Promise.reject(new Error('not looked')),
-      whole: () => never,
-      metrics: async () => undefined,
-    }
-    const parts = { engine: seen, identity: this.#identity, sessions: this.#sessions, facts, self, log: silentLog }
+    })
     const link = new Link((requests, signal) => runSyncSession(parts, requests, signal))
     plane.links.push(link)
     link.push(attachFrame({ fleetId: plane.fleetId, controllerName: plane.name, takeOver }))
@@ -289,7 +218,7 @@ export class OwnershipModel {
     else if (roll < 0.89) link?.cut.abort()
     else if (roll < 0.91) link?.halfClose()
     else if (roll < 0.93) link?.push(attachFrame({ fleetId: plane.fleetId }))
-    else if (roll < 0.95) this.#diskFails = true
+    else if (roll < 0.95) this.#agent.diskFails = true
     else if (roll < 0.96) await this.#crash()
     else await new Promise(setImmediate)
   }
@@ -302,12 +231,7 @@ export class OwnershipModel {
 
   async #crash(): Promise<void> {
     this.tally.crashes++
-    this.#life.dead = true
-    await Promise.allSettled(this.#life.writes)
-    await this.#cutAll()
-    await this.#rig.engine.stop()
-    this.#life = { dead: false, writes: new Set() }
-    await this.#boot()
+    await this.#agent.restart(() => this.#cutAll())
   }
 
   async #cutAll(): Promise<void> {
@@ -325,7 +249,7 @@ export class OwnershipModel {
       if (waits > MAX_WAITS) throw new Error('a frame is never dealt with')
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    await this.#rig.engine.idle()
+    await this.#agent.rig.engine.idle()
     this.#checkEvents()
     this.#checkLinks()
     this.#checkGuests()
@@ -347,8 +271,8 @@ export class OwnershipModel {
       if (highest?.epoch === event.epoch) expect(event.digest, 'one epoch, one content').toBe(highest.digest)
       highest = event
     }
-    expect(this.#identity.controllerName).toBe(owner)
-    if (highest) expect(this.#identity.epoch >= highest.epoch).toBe(true)
+    expect(this.#agent.identity.controllerName).toBe(owner)
+    if (highest) expect(this.#agent.identity.epoch >= highest.epoch).toBe(true)
   }
 
   /** At most one live session, of the owner; everybody else knows who it is. */
@@ -366,20 +290,20 @@ export class OwnershipModel {
       plane.links.splice(0, plane.links.length, ...plane.links.filter((link) => !link.over))
     }
     expect(live, 'the one live session is the owner’s').toEqual(
-      this.#sessions.current ? [this.#identity.controllerName] : [],
+      this.#agent.sessions.current ? [this.#agent.identity.controllerName] : [],
     )
   }
 
   /** Of the last accepted state all of it and nothing else; of everything else nothing lost. */
   #checkGuests(): void {
-    const { backend, records } = this.#rig
+    const { backend, records } = this.#agent.rig
     for (const event of this.#events.slice(this.#quietAt))
       if (!('owner' in event))
         for (const vm of event.vms) if (vm.tombstone || vm.powerState === 'stopped') this.#mustRun.delete(vm.vmId)
     for (const id of this.#mustRun) expect(backend.guests.has(id), `${id} runs on`).toBe(true)
     const last = this.#events.at(-1)
     if (last && 'owner' in last) {
-      const { vms, destroyed } = this.#rig.engine.report()
+      const { vms, destroyed } = this.#agent.rig.engine.report()
       expect([vms.filter((vm) => !vm.unowned), destroyed], 'nothing of the old owner’s counts').toEqual([[], []])
     }
     if (last && !('owner' in last))
@@ -396,11 +320,11 @@ export class OwnershipModel {
 
   /** Whoever holds it at the end gets what it wants. */
   async #last(): Promise<void> {
-    const plane = this.#planes.find((p) => p.name === this.#identity.controllerName) ?? this.#planes[0]
-    this.#diskFails = false
+    const plane = this.#planes.find((p) => p.name === this.#agent.identity.controllerName) ?? this.#planes[0]
+    this.#agent.diskFails = false
     await this.#cutAll()
     this.#open(plane, true)
-    plane.epoch = plane.epoch > this.#identity.epoch ? plane.epoch : this.#identity.epoch
+    plane.epoch = plane.epoch > this.#agent.identity.epoch ? plane.epoch : this.#agent.identity.epoch
     for (const id of ['1', '2']) plane.edit(id.repeat(2) + plane.fleetId.slice(2), 'run')
     this.#send(plane, plane.links.at(-1), plane.frame())
     await this.#quiet()

@@ -2,10 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
-import type { Engine } from '../../src/agent/reconcile/engine.ts'
 import { heldDesired } from '../../src/agent/rpc/desired-handler.ts'
-import type { AgentSessions } from '../../src/agent/rpc/sessions.ts'
-import type { SessionIdentity, SyncEngine } from '../../src/agent/rpc/sync-engine.ts'
 import { runSyncSession } from '../../src/agent/rpc/sync-session.ts'
 import { systemClock } from '../../src/ipc/base/clock.ts'
 import { silentLog } from '../../src/ipc/base/log.ts'
@@ -28,17 +25,10 @@ import { seenBy } from '../../src/main/control/sync/seen.ts'
 import { adoptedVm } from '../../src/main/control/vms/adopt-vm.ts'
 import { planAction, type VmAction } from '../../src/main/control/vms/lifecycle-actions.ts'
 import { unownedOf } from '../../src/main/control/vms/unowned-vms.ts'
+import { type AgentSide, sessionParts } from './mortal-agent.ts'
 import { aHost, aVm } from './store-rows.ts'
 
-/** The agent's side of a session, as it is at the moment. */
-export interface AgentSide {
-  engine: Engine
-  sessions: AgentSessions
-  identity: SessionIdentity
-}
-
 const HOST_ID = '9'.repeat(32)
-const NEVER = new Promise<never>(() => {})
 
 /** One control plane: its real store, session, registry and applier, without the parts that reach over a network. */
 export class RivalPlane {
@@ -222,27 +212,13 @@ export class RivalPlane {
 const newId = (): string => crypto.randomUUID().replaceAll('-', '')
 
 /** The agent's own handlers behind the wire's own encoding, in one process. */
-function connectionTo({ engine, sessions, identity }: AgentSide, seen: (snapshot: Snapshot) => void): AgentConnection {
-  const watched: SyncEngine = {
-    accept: async (snapshot) => {
-      const outcome = await engine.accept(snapshot)
-      if (outcome === 'accepted') seen(snapshot)
-      return outcome
-    },
-    disown: () => engine.disown(),
-    report: () => engine.report(),
-    onChange: (fn) => engine.onChange(fn),
-    lastSeenEpoch: () => engine.lastSeenEpoch(),
-    lastSeenDigest: () => engine.lastSeenDigest(),
-    capacity: () => undefined,
-  }
-  const self = { version: '1', digest: '', provisioner: 'fake', hostNetworks: [], bootId: 'b', stateDir: '/s' }
-  const facts = {
-    host: () => Promise.reject(new Error('not looked')),
-    whole: () => NEVER,
-    metrics: async () => undefined,
-  }
-  const parts = { engine: watched, identity, sessions, facts, self, log: silentLog }
+function connectionTo(agent: AgentSide, seen: (snapshot: Snapshot) => void): AgentConnection {
+  const { engine, sessions } = agent
+  const parts = sessionParts(agent, async (snapshot) => {
+    const outcome = await engine.accept(snapshot)
+    if (outcome === 'accepted') seen(snapshot)
+    return outcome
+  })
   const transport = createRouterTransport((router) => {
     router.rpc(AgentService.method.sync, (requests, { signal }) =>
       endedBy(signal, runSyncSession(parts, requests, signal)),
@@ -263,7 +239,7 @@ function connectionTo({ engine, sessions, identity }: AgentSide, seen: (snapshot
     hostKeyFingerprint: '',
     closed: closed.promise,
     close: (fault) => closed.resolve(fault),
-    bulk: async () => connectionTo({ engine, sessions, identity }, seen),
+    bulk: async () => connectionTo(agent, seen),
     drained: async () => {},
   }
 }

@@ -1,12 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { Identity } from '../../src/agent/records/identity.ts'
-import { AgentSessions } from '../../src/agent/rpc/sessions.ts'
-import type { SessionIdentity } from '../../src/agent/rpc/sync-engine.ts'
 import { findFault } from '../../src/ipc/faults.ts'
 import type { Snapshot } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
-import { Rig } from '../unit/agent/reconcile/rig.ts'
+import { MortalAgent } from './mortal-agent.ts'
 import { randomOf } from './ownership-model.ts'
 import { RivalPlane } from './rival-plane.ts'
 
@@ -41,26 +38,20 @@ export class RivalsModel {
   }
   readonly #random: () => number
   readonly #dir: string
-  readonly #rig: Rig
   readonly #desk: RivalPlane
   readonly #twin: RivalPlane
   readonly #planes: readonly RivalPlane[]
   readonly #yesterday = new Map<RivalPlane, string>()
   readonly #events: Event[] = []
-  #identity!: Identity
-  #sessions!: AgentSessions
-  #diskFails = false
-  /** The life of one agent process: writes under way, and none once it is dead. */
-  #life = { dead: false, writes: new Set<Promise<void>>() }
+  #agent!: MortalAgent
   /** What ran when all was quiet, and which run of it. */
   #ran = new Map<string, unknown>()
   #kept = new Set<string>()
   #quietAt = 0
 
-  private constructor(seed: number, dir: string, rig: Rig) {
+  private constructor(seed: number, dir: string) {
     this.#random = randomOf(seed)
     this.#dir = dir
-    this.#rig = rig
     this.#desk = new RivalPlane('desk', dir)
     this.#twin = new RivalPlane('twin', dir)
     this.#planes = [this.#desk, new RivalPlane('lap', dir), this.#twin]
@@ -69,13 +60,16 @@ export class RivalsModel {
   /** `parent` holds its files: memory-backed is fastest. */
   static async open(seed: number, parent: string): Promise<RivalsModel> {
     const dir = mkdtempSync(join(parent, 'eitri-rivals-'))
-    const model = new RivalsModel(seed, dir, await Rig.open())
-    model.#rig.clock.wall = Date.now()
-    await model.#boot()
-    const key = Buffer.from(model.#identity.publicKey()).toString('base64')
+    const model = new RivalsModel(seed, dir)
+    const owned = (fleetId: string, name: string, before: string) => {
+      if (before !== fleetId) model.#events.push({ owner: fleetId, name })
+      if (before !== '' && before !== fleetId) model.tally.takeOvers++
+    }
+    model.#agent = await MortalAgent.open(dir, owned, Date.now())
+    const key = Buffer.from(model.#agent.identity.publicKey()).toString('base64')
     for (const plane of model.#planes) plane.open()
     for (const plane of model.#planes.slice(0, 2)) plane.add(key)
-    model.#desk.connect(model.#agent, false, model.#seenBy(model.#desk))
+    model.#desk.connect(model.#agent.side, false, model.#seenBy(model.#desk))
     await model.#settled()
     await model.#putBack(model.#twin, model.#desk.copy())
     return model
@@ -93,61 +87,8 @@ export class RivalsModel {
 
   async close(): Promise<void> {
     for (const plane of this.#planes) await plane.close()
-    await this.#rig[Symbol.asyncDispose]()
+    await this.#agent.rig[Symbol.asyncDispose]()
     rmSync(this.#dir, { recursive: true, force: true })
-  }
-
-  async #boot(): Promise<void> {
-    this.#identity = await Identity.load(join(this.#dir, 'identity.json'))
-    const identity = this.#identity
-    const disk = this.#diskOf(this.#life)
-    Object.assign(this.#rig, {
-      epochs: {
-        get epoch() {
-          return identity.epoch
-        },
-        get epochDigest() {
-          return identity.epochDigest
-        },
-        raiseEpoch: (epoch: bigint, digest: string) => disk(() => identity.raiseEpoch(epoch, digest)),
-      },
-    })
-    await this.#rig.restart()
-    this.#sessions = new AgentSessions(this.#owned(identity), this.#rig.engine)
-  }
-
-  /** The identity, with each change of owner noted. */
-  #owned(identity: Identity): SessionIdentity {
-    const disk = this.#diskOf(this.#life)
-    const adopt = async (fleetId: string, name: string) => {
-      const before = identity.fleetId
-      await disk(() => identity.adopt(fleetId, name))
-      if (before !== fleetId) this.#events.push({ owner: fleetId, name })
-      if (before !== '' && before !== fleetId) this.tally.takeOvers++
-    }
-    return new Proxy(identity, {
-      get: (target, key) => {
-        if (key === 'adopt') return adopt
-        const value = Reflect.get(target, key, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
-  }
-
-  #diskOf(life: { dead: boolean; writes: Set<Promise<void>> }) {
-    return async (write: () => Promise<void>): Promise<void> => {
-      if (life.dead || this.#diskFails) {
-        this.#diskFails = false
-        throw new Error('no space left on device')
-      }
-      const writing = write()
-      life.writes.add(writing)
-      await writing.finally(() => life.writes.delete(writing))
-    }
-  }
-
-  get #agent() {
-    return { engine: this.#rig.engine, sessions: this.#sessions, identity: this.#owned(this.#identity) }
   }
 
   #seenBy(plane: RivalPlane): (snapshot: Snapshot) => void {
@@ -184,8 +125,8 @@ export class RivalsModel {
     else if (roll < 0.47) refusable(() => vm && plane.publish(vm, 1 + below(60_000)))
     else if (roll < 0.49) plane.unpublish(below)
     else if (roll < 0.53) refusable(() => plane.adopt(below))
-    else if (roll < 0.73) plane.connect(this.#agent, false, this.#seenBy(plane))
-    else if (roll < 0.78) plane.connect(this.#agent, true, this.#seenBy(plane))
+    else if (roll < 0.73) plane.connect(this.#agent.side, false, this.#seenBy(plane))
+    else if (roll < 0.78) plane.connect(this.#agent.side, true, this.#seenBy(plane))
     else if (roll < 0.82) await plane.cut()
     else if (roll < 0.88) await this.#decide(this.#planes.find((one) => one.older) ?? plane)
     else if (roll < 0.895) await plane.restart()
@@ -194,8 +135,8 @@ export class RivalsModel {
     else if (roll < 0.924) await this.#putBack(this.#twin, this.#desk.copy())
     else if (roll < 0.93) await this.#rebuild(plane)
     else if (roll < 0.937) await this.#restart()
-    else if (roll < 0.945) this.#diskFails = true
-    else if (roll < 0.955) this.#rig.clock.advance(DAY_MS / 100)
+    else if (roll < 0.945) this.#agent.diskFails = true
+    else if (roll < 0.955) this.#agent.rig.clock.advance(DAY_MS / 100)
     else await new Promise(setImmediate)
   }
 
@@ -204,7 +145,7 @@ export class RivalsModel {
     plane.overrule()
     this.tally.overruled++
     await plane.cut()
-    plane.connect(this.#agent, false, this.#seenBy(plane))
+    plane.connect(this.#agent.side, false, this.#seenBy(plane))
   }
 
   async #putBack(plane: RivalPlane, copy: string | undefined): Promise<void> {
@@ -216,30 +157,27 @@ export class RivalsModel {
   }
 
   async #rebuild(plane: RivalPlane): Promise<void> {
-    if (await plane.loseAndRebuild(this.#agent, this.#seenBy(plane))) this.tally.rebuilt++
+    if (await plane.loseAndRebuild(this.#agent.side, this.#seenBy(plane))) this.tally.rebuilt++
   }
 
   /** The agent ends and is started again; guests run on. */
   async #restart(): Promise<void> {
     this.tally.restarts++
-    this.#life.dead = true
-    await Promise.allSettled(this.#life.writes)
-    for (const plane of this.#planes) await plane.cut()
-    await this.#rig.engine.stop()
-    this.#life = { dead: false, writes: new Set() }
-    await this.#boot()
+    await this.#agent.restart(async () => {
+      for (const plane of this.#planes) await plane.cut()
+    })
   }
 
   /** Waits until nothing moves, then holds what is against what was said. */
   async #quiet(): Promise<void> {
-    this.#diskFails = false
+    this.#agent.diskFails = false
     await this.#settled()
     this.#checkEvents()
     this.#checkTold()
     this.#checkGuests()
     this.#quietAt = this.#events.length
-    this.#ran = new Map(this.#rig.backend.guests)
-    this.#kept = new Set(this.#rig.records.texts.keys())
+    this.#ran = new Map(this.#agent.rig.backend.guests)
+    this.#kept = new Set(this.#agent.rig.records.texts.keys())
   }
 
   async #settled(): Promise<void> {
@@ -247,9 +185,9 @@ export class RivalsModel {
     for (let still = 0, last = ''; still < 3; ) {
       if (Date.now() > until) throw new Error(`it never settles: ${last}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
-      await this.#rig.engine.idle()
+      await this.#agent.rig.engine.idle()
       const now = JSON.stringify([this.#events.length, this.#planes.map((plane) => this.#stateOf(plane))])
-      const sessions = this.#planes.filter((plane) => plane.live).length === (this.#sessions.current ? 1 : 0)
+      const sessions = this.#planes.filter((plane) => plane.live).length === (this.#agent.sessions.current ? 1 : 0)
       still = now === last && sessions && this.#planes.every((plane) => this.#isSettled(plane)) ? still + 1 : 0
       last = now
     }
@@ -264,7 +202,7 @@ export class RivalsModel {
       told?.code ?? '',
       String(host?.epoch),
       String(host?.sentEpoch),
-      String(this.#identity.epoch),
+      String(this.#agent.identity.epoch),
     ]
   }
 
@@ -272,7 +210,7 @@ export class RivalsModel {
   #isSettled(plane: RivalPlane): boolean {
     const { host } = plane
     if (!plane.live || !host || plane.older || plane.stores.db.damage) return true
-    return host.epoch === host.sentEpoch && host.sentEpoch === this.#identity.epoch
+    return host.epoch === host.sentEpoch && host.sentEpoch === this.#agent.identity.epoch
   }
 
   /** One owner at a time; epochs never fall, never mean two things, and nobody overtakes what it does not know. */
@@ -299,16 +237,16 @@ export class RivalsModel {
       }
       last = event
     }
-    expect(this.#identity.fleetId).toBe(owner)
+    expect(this.#agent.identity.fleetId).toBe(owner)
   }
 
   /** At most one session is the agent's; everybody else was told why it is not theirs. */
   #checkTold(): void {
     const holders = this.#planes.filter((plane) => plane.live)
-    expect(holders.length, 'one session').toBe(this.#sessions.current ? 1 : 0)
+    expect(holders.length, 'one session').toBe(this.#agent.sessions.current ? 1 : 0)
     for (const plane of this.#planes) {
       if (plane.live) {
-        expect(plane.fleetId, 'the session is the owner’s').toBe(this.#identity.fleetId)
+        expect(plane.fleetId, 'the session is the owner’s').toBe(this.#agent.identity.fleetId)
         if (plane.older) this.tally.older++
       }
       const { told } = plane
@@ -322,7 +260,7 @@ export class RivalsModel {
 
   /** Of the last accepted state all of it and nothing else; of everything else nothing lost. */
   #checkGuests(): void {
-    const { backend, records } = this.#rig
+    const { backend, records } = this.#agent.rig
     const since = this.#events.slice(this.#quietAt)
     const before = this.#events.slice(0, this.#quietAt).findLast((event) => !('owner' in event))
     const orders = [...(before ? [before] : []), ...since].flatMap((event) =>
@@ -347,14 +285,14 @@ export class RivalsModel {
     const last = this.#events.findLast(() => true)
     if (last && 'owner' in last)
       expect(
-        this.#rig.engine.report().vms.filter((vm) => !vm.unowned),
+        this.#agent.rig.engine.report().vms.filter((vm) => !vm.unowned),
         'nothing of the old owner’s counts',
       ).toEqual([])
     else if (last) this.#checkState(last.snapshot)
   }
 
   #checkState({ state }: Snapshot): void {
-    const { backend, records, engine } = this.#rig
+    const { backend, records, engine } = this.#agent.rig
     for (const vm of state?.vms ?? []) {
       const record = records.of(vm.vmId)
       if (vm.tombstone) expect(backend.guests.has(vm.vmId), 'deleted').toBe(false)
