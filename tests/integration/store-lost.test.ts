@@ -7,9 +7,9 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { controlPaths } from '../../src/main/control/node-ports.ts'
 import { bootSector } from '../support/boot-sector.ts'
+import { losePages } from '../support/damage.ts'
 import { Desktop } from '../support/eitri.ts'
 import { connected } from '../support/fleet.ts'
-import { losePages } from '../support/rival-plane.ts'
 
 const HOST = 'here'
 const DISK = bootSector()

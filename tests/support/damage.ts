@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 
 /** SQLite's own page size of our files. */
 export const PAGE = 4096
@@ -40,6 +41,19 @@ export const DAMAGES: Record<string, (file: string) => void> = {
   'no bytes at all': (file) => truncateSync(file, 0),
   'no file at all': (file) => rmSync(file),
   'something else in its place': (file) => copyFileSync('/proc/self/exe', file),
+}
+
+/** Overwrites every page of these tables. */
+export function losePages(file: string, ...tables: string[]): void {
+  const raw = new DatabaseSync(file)
+  const pages = tables.flatMap((table) =>
+    raw
+      .prepare('SELECT pageno FROM dbstat WHERE name = $table')
+      .all({ table })
+      .map(({ pageno }) => Number(pageno)),
+  )
+  raw.close()
+  for (const page of pages) overwrite(file, (page - 1) * PAGE, Buffer.alloc(PAGE, 0x5a))
 }
 
 /** Of a file and what belongs to it. */

@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
 import { heldDesired } from '../../src/agent/rpc/desired-handler.ts'
 import { runSyncSession } from '../../src/agent/rpc/sync-session.ts'
@@ -25,6 +24,7 @@ import { seenBy } from '../../src/main/control/sync/seen.ts'
 import { adoptedVm } from '../../src/main/control/vms/adopt-vm.ts'
 import { planAction, type VmAction } from '../../src/main/control/vms/lifecycle-actions.ts'
 import { unownedOf } from '../../src/main/control/vms/unowned-vms.ts'
+import { losePages } from './damage.ts'
 import { type AgentSide, sessionParts } from './mortal-agent.ts'
 import { aHost, aVm } from './store-rows.ts'
 
@@ -248,19 +248,4 @@ function connectionTo(agent: AgentSide, seen: (snapshot: Snapshot) => void): Age
 function endedBy<T>(signal: AbortSignal, source: AsyncGenerator<T>): AsyncGenerator<T> {
   signal.addEventListener('abort', () => void source.return(undefined).catch(() => {}), { once: true })
   return source
-}
-
-/** Overwrites every page of a table. */
-export function losePages(file: string, ...tables: string[]): void {
-  const raw = new DatabaseSync(file)
-  const pages = tables.flatMap((table) =>
-    raw
-      .prepare('SELECT pageno FROM dbstat WHERE name = $table')
-      .all({ table })
-      .map(({ pageno }) => Number(pageno)),
-  )
-  raw.close()
-  const bytes = readFileSync(file)
-  for (const page of pages) bytes.fill(0x5a, (page - 1) * 4096, page * 4096)
-  writeFileSync(file, bytes)
 }
