@@ -1,6 +1,7 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256 } from '../../../ipc/names.ts'
+import { synced } from '../synced.ts'
 
 /** A file nobody names stays this long: a store that was put back may name it again. */
 const UNNAMED_MS = 7 * 24 * 3600_000
@@ -51,13 +52,4 @@ export class ImageFiles {
 async function removeOld(path: string, before: number): Promise<void> {
   const { ctimeMs } = await stat(path)
   if (ctimeMs < before) await rm(path, { force: true })
-}
-
-async function synced(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

@@ -5,6 +5,7 @@ import { isId } from '../../../ipc/names.ts'
 import { KiB } from '../../../ipc/units.ts'
 import { readBounded } from '../../bounded-file.ts'
 import type { Keychain } from '../ports.ts'
+import { synced } from '../synced.ts'
 import { encrypted, KEY_BYTES, opened, parseSealed, type Sealed, stretched } from './sealed-key.ts'
 
 /** A private key to sign with, or why there is none: a sentence without its full stop, and what to do. */
@@ -217,13 +218,4 @@ async function writeSecret(file: string, content: string | Buffer): Promise<void
   }
   await rename(`${file}.new`, file)
   await synced(dirname(file))
-}
-
-async function synced(dir: string): Promise<void> {
-  const handle = await open(dir, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
