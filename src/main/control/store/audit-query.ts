@@ -34,29 +34,29 @@ export function rangesOf(db: Database, query: AuditQuery): Range[] {
   const about = query.vmId !== undefined || query.hostId !== undefined || query.requestId !== undefined
   // What one thing or one request left is few rows: those are looked through.
   const scopes: Scope[] = about ? [{}] : scopesOf(db, query)
-  const where = wheres(query, about)
-  const params = {
-    ...paramsOf(query, about),
-    ...(query.since === undefined ? {} : { fromId: firstSince(db, query.since) }),
-  }
-  const up = query.afterId !== undefined
+  const common = conditions(db, query, about)
+  const order = query.afterId === undefined ? 'DESC' : 'ASC'
   return scopes.map(({ tenant, action }) => {
-    const own = [
-      ...(tenant === undefined ? [] : ['tenant = $tenant']),
-      ...(action === undefined ? [] : ['action = $action']),
+    const all = [
+      ...(tenant === undefined ? [] : [{ sql: 'tenant = $tenant', params: { tenant } }]),
+      ...(action === undefined ? [] : [{ sql: 'action = $action', params: { action } }]),
+      ...common,
     ]
-    const clause = [...own, ...where].join(' AND ')
+    const clause = all.map(({ sql }) => sql).join(' AND ')
+    const params: Row = Object.assign({ limit: query.limit }, ...all.map((one) => one.params))
     return {
-      sql: `SELECT * FROM audit ${clause === '' ? '' : `WHERE ${clause}`} ORDER BY id ${up ? 'ASC' : 'DESC'} LIMIT $limit`,
-      params: { ...params, ...(tenant === undefined ? {} : { tenant }), ...(action === undefined ? {} : { action }) },
+      sql: `SELECT * FROM audit ${clause === '' ? '' : `WHERE ${clause}`} ORDER BY id ${order} LIMIT $limit`,
+      params,
     }
   })
 }
 
-/** Times rise with ids but where a clock was set: below this id nothing is as young. */
-function firstSince(db: Database, since: Date): number {
+/** Times rise with ids but where a clock was set: below the first id nothing is as young. */
+function youngerThan(db: Database, date: Date): Range {
+  const since = date.toISOString()
   const sql = 'SELECT min(id) id FROM (SELECT id FROM audit INDEXED BY audit_at WHERE at >= $since)'
-  return db.find<{ id: number | null }>(sql, { since: since.toISOString() })?.id ?? Number.MAX_SAFE_INTEGER
+  const fromId = db.find<{ id: number | null }>(sql, { since })?.id ?? Number.MAX_SAFE_INTEGER
+  return { sql: 'at >= $since AND id >= $fromId', params: { since, fromId } }
 }
 
 /** One page of them all, in the query's order. */
@@ -85,34 +85,27 @@ function actionsOf(db: Database, { tenant }: Scope, noun: string): string[] {
   return rows.map((row) => row.action)
 }
 
-function wheres(query: AuditQuery, about: boolean): string[] {
+function conditions(db: Database, query: AuditQuery, about: boolean): Range[] {
+  const { vmId, hostId, requestId, since, beforeId, afterId, action, tenants } = query
   return [
     // The indices hold only what is about something, and the planner must see that this is.
-    ...(query.vmId === undefined ? [] : ["vm_id = $vmId AND vm_id <> ''"]),
-    ...(query.hostId === undefined ? [] : ["host_id = $hostId AND host_id <> ''"]),
-    ...(query.requestId === undefined ? [] : ["request_id = $requestId AND request_id <> ''"]),
-    ...(query.since === undefined ? [] : ['at >= $since AND id >= $fromId']),
-    ...(query.beforeId === undefined ? [] : ['id < $beforeId']),
-    ...(query.afterId === undefined ? [] : ['id > $afterId']),
-    ...(about && query.tenants ? ['tenant IN (SELECT value FROM json_each($tenants))'] : []),
-    ...(about && query.action !== undefined
-      ? [query.action.endsWith('.') ? 'action >= $action AND action < $actionEnd' : 'action = $action']
+    ...(vmId === undefined ? [] : [{ sql: "vm_id = $vmId AND vm_id <> ''", params: { vmId } }]),
+    ...(hostId === undefined ? [] : [{ sql: "host_id = $hostId AND host_id <> ''", params: { hostId } }]),
+    ...(requestId === undefined
+      ? []
+      : [{ sql: "request_id = $requestId AND request_id <> ''", params: { requestId } }]),
+    ...(since === undefined ? [] : [youngerThan(db, since)]),
+    ...(beforeId === undefined ? [] : [{ sql: 'id < $beforeId', params: { beforeId } }]),
+    ...(afterId === undefined ? [] : [{ sql: 'id > $afterId', params: { afterId } }]),
+    ...(about && tenants
+      ? [{ sql: 'tenant IN (SELECT value FROM json_each($tenants))', params: { tenants: JSON.stringify(tenants) } }]
       : []),
+    ...(about && action !== undefined ? [ofAction(action)] : []),
   ]
 }
 
-function paramsOf(query: AuditQuery, about: boolean): Row {
-  const { vmId, hostId, requestId, since, beforeId, afterId, action, tenants, limit } = query
-  return {
-    limit,
-    ...(vmId === undefined ? {} : { vmId }),
-    ...(hostId === undefined ? {} : { hostId }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(since === undefined ? {} : { since: since.toISOString() }),
-    ...(beforeId === undefined ? {} : { beforeId }),
-    ...(afterId === undefined ? {} : { afterId }),
-    ...(about && tenants ? { tenants: JSON.stringify(tenants) } : {}),
-    ...(about && action !== undefined ? { action } : {}),
-    ...(about && action?.endsWith('.') ? { actionEnd: `${action}\u{10ffff}` } : {}),
-  }
+function ofAction(action: string): Range {
+  if (!action.endsWith('.')) return { sql: 'action = $action', params: { action } }
+  const params = { action, actionEnd: `${action}\u{10ffff}` }
+  return { sql: 'action >= $action AND action < $actionEnd', params }
 }
