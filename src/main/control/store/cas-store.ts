@@ -170,10 +170,15 @@ export class CasStore {
 
   #noted(action: string, { id, tenant, kind, name, fingerprint }: NewCa, more: Record<string, string> = {}): CaRow {
     this.#audit.add({ action, tenant, detail: { name, kind, fingerprint, ...more } })
-    for (const host of this.#db.list<{ id: string }>('SELECT id FROM hosts WHERE tenant = $tenant', { tenant }))
-      this.#db.changed('desired', host.id)
+    pokeHosts(this.#db, tenant)
     return this.get(tenant, id)
   }
+}
+
+/** What all hosts of a tenant are told of its trust is another. */
+export function pokeHosts(db: Database, tenant: string): void {
+  for (const { id } of db.list<{ id: string }>('SELECT id FROM hosts WHERE tenant = $tenant', { tenant }))
+    db.changed('desired', id)
 }
 
 const described = ({ kind, fingerprint }: CaRow): string => `${kind} ${fingerprint}`

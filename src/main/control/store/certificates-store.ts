@@ -1,6 +1,6 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { AuditStore } from './audit-store.ts'
-import type { CaKind } from './cas-store.ts'
+import { type CaKind, pokeHosts } from './cas-store.ts'
 import type { Database } from './database.ts'
 
 /** A certificate that was issued here. */
@@ -147,7 +147,7 @@ export class CertificatesStore {
       const { caFingerprint, reason } = revocation
       const why = { ...(caFingerprint ? { ca: caFingerprint } : {}), ...(reason ? { reason } : {}) }
       this.#audit.add({ action: 'cert.revoke', tenant, detail: { serial, ...why } })
-      this.#pokeHosts(tenant)
+      pokeHosts(this.#db, tenant)
       return this.findRevoked(tenant, serial) ?? { ...revocation, revokedAt: new Date(this.#now()) }
     })
   }
@@ -207,7 +207,7 @@ export class CertificatesStore {
       'DELETE FROM revoked_certificates WHERE valid_before < $cut RETURNING tenant, serial',
       { cut },
     )
-    for (const tenant of new Set(tenants.map((row) => row.tenant))) this.#pokeHosts(tenant)
+    for (const tenant of new Set(tenants.map((row) => row.tenant))) pokeHosts(this.#db, tenant)
     return tenants.length
   }
 
@@ -221,11 +221,6 @@ export class CertificatesStore {
         revokedAt: new Date(this.#now()).toISOString(),
       },
     )
-  }
-
-  #pokeHosts(tenant: string): void {
-    for (const host of this.#db.list<{ id: string }>('SELECT id FROM hosts WHERE tenant = $tenant', { tenant }))
-      this.#db.changed('desired', host.id)
   }
 }
 
