@@ -156,7 +156,7 @@ export class Database {
 
   /** A consistent copy of what is committed; see writeCopy. */
   copyInto(path: string): void {
-    writeCopy({ prepare: (sql) => this.#handle.prepare(sql) }, path)
+    writeCopy(this.#handle, path)
   }
 
   /** Goes on with another connection and closes the one before. Never within a transaction. */
@@ -184,7 +184,7 @@ export class Database {
   }
 
   #changes(): number {
-    const row = this.#handle.prepare('SELECT total_changes() n').get() as { n: number }
+    const row = this.#prepare('SELECT total_changes() n').get() as { n: number }
     return Number(row.n)
   }
 
