@@ -5,7 +5,7 @@ import { asFault, Fault } from '../../../ipc/faults.ts'
 import { fingerprintOf } from '../hosts/ssh/host-keys.ts'
 import type { CaKind, CaRow, CaState, CasStore } from '../store/cas-store.ts'
 import type { CaKeys, OpenedKey } from './ca-keys.ts'
-import { blobOf, canonicalLine } from './openssh/public-key.ts'
+import { blobInLine, blobOf, canonicalLine } from './openssh/public-key.ts'
 
 export interface AuthoritiesDeps {
   cas: CasStore
@@ -152,5 +152,4 @@ export class Authorities {
 const NOT_ITS_OWN: OpenedKey = { kind: 'unusable', detail: 'its file holds the key of another CA', next: '' }
 
 /** The key of a CA as SSH sends it. */
-export const blobIn = ({ publicKey }: Pick<CaRow, 'publicKey'>): Buffer =>
-  Buffer.from(publicKey.split(' ')[1] ?? '', 'base64')
+export const blobIn = ({ publicKey }: Pick<CaRow, 'publicKey'>): Buffer => blobInLine(publicKey)

@@ -6,7 +6,7 @@ import { Fault } from '../../../ipc/faults.ts'
 import { sshHostName } from '../../../ipc/names.ts'
 import type { VmRow } from '../store/vm-row.ts'
 import { LOGIN_MS } from '../trust/login-window.ts'
-import { blobOf, canonicalLine } from '../trust/openssh/public-key.ts'
+import { blobInLine, blobOf, canonicalLine } from '../trust/openssh/public-key.ts'
 import { str } from '../trust/openssh/wire.ts'
 import { type AgentState, agentMessages, answerAgent, type LoginIdentity } from './agent-protocol.ts'
 import type { TunnelVm } from './tunnel-places.ts'
@@ -69,7 +69,7 @@ export class LoginAgents {
     if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) throw tooLong(path)
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const certificate = await this.#deps.issue(row, login, canonicalLine(blobOf(publicKey)))
-    const identity = certificate ? { key: privateKey, certificate: blobIn(certificate), login } : undefined
+    const identity = certificate ? { key: privateKey, certificate: blobInLine(certificate), login } : undefined
     await this.#emptied()
     await publish(
       knownAt(path),
@@ -153,8 +153,6 @@ async function emptied(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   for (const name of await readdir(dir)) await rm(join(dir, name), { recursive: true, force: true })
 }
-
-const blobIn = (line: string): Buffer => Buffer.from(line.split(' ')[1] ?? '', 'base64')
 
 const tooLong = (path: string) =>
   new Fault('input/invalid', 'permanent', {

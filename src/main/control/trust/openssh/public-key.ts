@@ -40,6 +40,9 @@ export function parsePublicKey(line: string): PublicKey | undefined {
 /** Type and blob, without a comment: the form in which keys are compared and stored. */
 export const canonicalLine = (blob: Buffer): string => `${keyTypeOf(blob) ?? ''} ${blob.toString('base64')}`
 
+/** The key or certificate in a line, unchecked; empty where there is none. */
+export const blobInLine = (line: string): Buffer => Buffer.from(line.split(' ')[1] ?? '', 'base64')
+
 /** Of the public half; raises MalformedWire for a kind of key SSH has no name for. */
 export function blobOf(key: KeyObject): Buffer {
   const jwk = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' })
