@@ -63,6 +63,7 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
   }
   const inUse = (tenant: string, kind: 'host' | 'user') => cas.inUse(tenant, kind)
   const userCas = (tenant: string) => inUse(tenant, 'user').map(({ publicKey }) => publicKey)
+  const knownHosts = (vm: VmRow) => knownHostsOf(vm, inUse(vm.tenant, 'host'))
   const making = new Map<string, Promise<void>>()
 
   vms.freezeWith((tenant) => frozenTrust(tenant, userCas(tenant), authorities.signer(tenant, 'host') !== undefined))
@@ -108,10 +109,10 @@ export function createTrust({ stores, registry, keys, clock, log }: TrustDeps): 
     userCas,
     krl: (tenant) => krlOf({ cas, certificates }, tenant),
     hasHostCa: (tenant) => inUse(tenant, 'host').some(({ state, held }) => state === 'signing' && held !== 'elsewhere'),
-    knownHosts: (vm) => knownHostsOf(vm, inUse(vm.tenant, 'host')),
+    knownHosts,
     async issueLogin(request) {
       const login = await issueLogin(logins, request)
-      return { ...login, knownHosts: request.vm ? knownHostsOf(request.vm, inUse(request.tenant, 'host')) : [] }
+      return { ...login, knownHosts: request.vm ? knownHosts(request.vm) : [] }
     },
     ensureTenant,
     async start() {
