@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { Code } from '@connectrpc/connect'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Log } from '../../../ipc/base/log.ts'
 import { connectCodeOf } from '../../../ipc/fault-wire.ts'
@@ -153,8 +154,6 @@ function refuse(socket: Duplex, fault: Fault): void {
 }
 
 function statusOf(fault: Fault): number {
-  const NOT_FOUND = 5
-  const INVALID = 3
   const code = connectCodeOf(fault)
-  return code === NOT_FOUND ? 404 : code === INVALID ? 400 : 503
+  return code === Code.NotFound ? 404 : code === Code.InvalidArgument ? 400 : 503
 }
