@@ -99,7 +99,7 @@ export function setAside(file: string, kind: string, now: number): string {
 }
 
 /** Removes all but the newest of a kind, what belongs to each with it. The last one made stays, whatever clocks say. */
-export function keepNewest(file: string, kind: RegExp, made: string): void {
+function keepNewest(file: string, kind: RegExp, made: string): void {
   const old = copiesBeside(file)
     .filter(({ path }) => kind.test(path) && path !== made)
     .slice(KEPT_COPIES - 1)

@@ -41,7 +41,7 @@ interface RawCa {
 }
 
 /** CAs in use of one kind in one tenant: what a guest is told of is a line of each. */
-export const MAX_CAS = 16
+const MAX_CAS = 16
 
 /** SSH authorities by their public keys. What a guest is told depends on them: every edit audits, and pokes the tenant's hosts. */
 export class CasStore {

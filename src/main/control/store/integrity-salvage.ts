@@ -6,7 +6,7 @@ import { MIGRATIONS } from './migrations.ts'
 import { SOUND_ROWS } from './migrations-invariants.ts'
 
 /** Of one table; those made last count. What is left out stays in the damaged file. */
-export const MAX_ROWS = 100_000
+const MAX_ROWS = 100_000
 /** Rows tried one by one between those that are read from both ends. */
 const MAX_PROBES = 10_000
 const MAX_LOST = 20

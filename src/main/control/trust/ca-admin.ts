@@ -97,12 +97,7 @@ export async function dropUnneeded({ cas, authorities, vms }: CaAdminDeps, ca: C
 }
 
 /** VMs that nobody gets into by certificate without this user CA; for a host CA, those whose certificate nobody could renew. */
-export function cutOffBy(
-  ca: CaRow,
-  inUse: readonly CaRow[],
-  vms: readonly VmRow[],
-  { deletedToo = false } = {},
-): VmRow[] {
+function cutOffBy(ca: CaRow, inUse: readonly CaRow[], vms: readonly VmRow[], { deletedToo = false } = {}): VmRow[] {
   const others = inUse.filter(({ id }) => id !== ca.id)
   const mine = vms.filter((vm) => vm.tenant === ca.tenant && (deletedToo || !vm.deletedAt))
   if (ca.kind === 'user') {

@@ -31,7 +31,7 @@ export const hostNames = ({ tenant, name }: Pick<VmRow, 'tenant' | 'name'>): str
 export type Due = 'first' | 'key' | 'name' | 'ca' | 'ends'
 
 /** Why a VM's host key is to be certified (again); undefined = it holds a good certificate. */
-export function certificateDue(
+function certificateDue(
   vm: Pick<VmRow, 'tenant' | 'name'>,
   keyBlob: Buffer,
   held: Certificate | undefined,

@@ -3,9 +3,9 @@ export const LOGIN_MS = 30 * 60_000
 /** It begins this long ago: clocks differ, and so do their roundings. */
 export const BACKDATED_MS = 60_000
 /** A guest that is behind is met by this much. Good in the past costs nothing. */
-export const MOST_BEHIND_MS = 24 * 3600_000
+const MOST_BEHIND_MS = 24 * 3600_000
 /** A guest that is ahead is met by this much: so much longer the certificate is good everywhere else. */
-export const MOST_AHEAD_MS = 3600_000
+const MOST_AHEAD_MS = 3600_000
 
 export interface LoginWindow {
   validAfter: Date

@@ -105,11 +105,7 @@ export const secondsOf = ({ validAfter, validBefore }: Pick<LoginWindow, 'validA
 })
 
 /** CAs that can open a VM, in the order to try: of those frozen onto it the one that signs now, then the newest. */
-export function signersFor(
-  cas: Pick<CasStore, 'inUse'>,
-  tenant: string,
-  vm: Pick<VmRow, 'trustedCas'> | undefined,
-): CaRow[] {
+function signersFor(cas: Pick<CasStore, 'inUse'>, tenant: string, vm: Pick<VmRow, 'trustedCas'> | undefined): CaRow[] {
   const inUse = cas.inUse(tenant, 'user')
   const frozen = vm?.trustedCas
   return frozen ? inUse.filter(({ publicKey }) => frozen.includes(publicKey)) : inUse

@@ -18,7 +18,7 @@ export interface AgentState {
 }
 
 /** Longest message, bytes: a request to sign holds a certificate of each side. */
-export const AGENT_MESSAGE_BYTES = 64 * 1024
+const AGENT_MESSAGE_BYTES = 64 * 1024
 
 const FAILURE = 5
 const SUCCESS = 6
