@@ -1,5 +1,6 @@
 import { Fault } from '../../../ipc/faults.ts'
 import { MiB } from '../../../ipc/units.ts'
+import type { Artefact, Artefacts } from './artefacts.ts'
 import { LOOK_SCRIPT } from './look-script.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { runScript } from './ssh/script.ts'
@@ -160,6 +161,13 @@ export function executableFor(look: HostLook, host: string, machines: readonly s
   if (!machines.includes(look.machine)) throw unsupported(`its processor is ${look.machine}`, next)
   if (look.musl) throw unsupported('its C library is musl', next)
   throw unsupported(`its glibc is ${look.glibc?.major}.${look.glibc?.minor}`, next)
+}
+
+/** What to send to this host. Raises host/unsupported, app/part-missing. */
+export function artefactFor(look: HostLook, host: string, artefacts: Artefacts): Artefact {
+  // x86_64 is always meant to be there: not being built is a fault of this side.
+  const machines = ['x86_64', ...(artefacts.find('executable', 'aarch64') ? ['aarch64'] : [])]
+  return artefacts.get(executableFor(look, host, machines), look.machine)
 }
 
 const atLeast = (glibc: HostLook['glibc']): boolean =>

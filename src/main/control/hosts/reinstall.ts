@@ -4,7 +4,7 @@ import type { TaskContext } from '../tasks/task-context.ts'
 import type { Artefacts } from './artefacts.ts'
 import { signInTo } from './dial-host.ts'
 import { installAgent, installMode } from './install.ts'
-import { executableFor, lookAtHost, lookWords } from './look.ts'
+import { artefactFor, lookAtHost, lookWords } from './look.ts'
 import type { HostSecrets } from './secrets.ts'
 import { firstExec, type SshConnectorDeps } from './ssh-connector.ts'
 import { checkSudo } from './sudo.ts'
@@ -40,8 +40,7 @@ export async function reinstallAgent(
       const mode = installMode(look, host.ssh?.useSudo === true, name)
       const asked = { host: name, login: `${look.user}@${name}`, password: secrets.of(host.id).sudoPassword }
       const sudoPassword = mode === 'sudo' ? await checkSudo(connection, asked, task) : undefined
-      const machines = ['x86_64', ...(artefacts.find('executable', 'aarch64') ? ['aarch64'] : [])]
-      const artefact = artefacts.get(executableFor(look, name, machines), look.machine)
+      const artefact = artefactFor(look, name, artefacts)
       const context = { connection, host: name, look, mode, sudoPassword, signal: task.signal }
       await installAgent(context, artefact, step.progress)
     })

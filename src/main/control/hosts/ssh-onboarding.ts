@@ -2,7 +2,7 @@ import { asFault, Fault } from '../../../ipc/faults.ts'
 import { GiB } from '../../../ipc/units.ts'
 import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
 import type { AgentLink } from './agent-link.ts'
-import { type Artefact, type Artefacts, readArtefacts } from './artefacts.ts'
+import { readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
 import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
 import { type Entrance, sshDepsOf } from './entrance.ts'
@@ -14,7 +14,7 @@ import {
   installMode,
   undoInstall,
 } from './install.ts'
-import { executableFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
+import { artefactFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
 import { installPackages, missingPackages } from './packages.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { FORCED_AGENT } from './ssh/script.ts'
@@ -138,7 +138,7 @@ class SshOnboarding {
     const { name, useSudo } = this.#way
     const look = await lookAtHost(this.#connection, name, this.#task.signal)
     step.detail(lookWords(look))
-    this.#artefact(await readArtefacts(this.#deps.paths.agentArtefacts), look)
+    artefactFor(look, name, await readArtefacts(this.#deps.paths.agentArtefacts))
     this.#mode = installMode(look, useSudo === true, name)
     checkSpace(look, this.#mode, name)
     if (this.#mode === 'sudo') await this.#checkSudo()
@@ -196,7 +196,7 @@ class SshOnboarding {
 
   async #install(look: HostLook, step: StepContext): Promise<Installed> {
     const artefacts = await readArtefacts(this.#deps.paths.agentArtefacts)
-    const artefact = this.#artefact(artefacts, look)
+    const artefact = artefactFor(look, this.#way.name, artefacts)
     const where = this.#mode === 'user' ? `for ${look.user} alone` : 'for the whole host'
     step.detail(`agent ${artefacts.version} ${where}, SHA-256 ${artefact.sha256.slice(0, 12)}…`)
     const installed = await installAgent(this.#context(look), artefact, step.progress)
@@ -236,12 +236,6 @@ class SshOnboarding {
     const { clock } = this.#deps
     const options = { host, clock, signal: this.#task.signal, mayStart: true, onEnd, ...(bridge ? { bridge } : {}) }
     return openAgent(connection, place, options)
-  }
-
-  #artefact(artefacts: Artefacts, look: HostLook): Artefact {
-    // x86_64 is always meant to be there: not being built is a fault of this side.
-    const machines = ['x86_64', ...(artefacts.find('executable', 'aarch64') ? ['aarch64'] : [])]
-    return artefacts.get(executableFor(look, this.#way.name, machines), look.machine)
   }
 
   #context(look: HostLook): InstallContext {
