@@ -1,9 +1,10 @@
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Fault } from '../../../../ipc/faults.ts'
+import type { Fault } from '../../../../ipc/faults.ts'
 import type { SshConnection } from '../ssh/connection.ts'
 import type { HostKey } from '../ssh/host-keys.ts'
 import { SessionSlots } from '../ssh/session-slots.ts'
+import { lostFault, protocolFault } from '../ssh/sign-in-faults.ts'
 import { OpenRefused, type SignedInMaster, Slaves } from './slaves.ts'
 
 const FIRST_BYTE_TIMEOUT_MS = 15_000
@@ -19,8 +20,6 @@ export function opensshConnection(
   const slots = new SessionSlots(host)
   const count = counter()
   const sockets = new Map<string, Promise<string>>()
-  const protocol = (detail: string, cause?: unknown) =>
-    new Fault('ssh/protocol', 'transient', { host, detail: detail.slice(0, 200) }, { cause })
   const listening = (remote: string): Promise<string> => {
     const known = sockets.get(remote)
     if (known) return known
@@ -43,23 +42,25 @@ export function opensshConnection(
       count.add(socket)
       return firstByte(socket, () => {
         gone.throwIfAborted()
-        throw protocol('the host did not open its socket')
+        throw protocolFault(master, 'the host did not open its socket')
       })
     },
     async openTcp(address, port) {
       const channel = await slaves.tcp(address, port).catch((error: unknown) => {
-        throw error instanceof OpenRefused ? protocol(`it does not reach ${address}:${port}`, error) : error
+        throw error instanceof OpenRefused
+          ? protocolFault(master, `it does not reach ${address}:${port}`, error)
+          : error
       })
       count.add(channel)
       return channel
     },
-    sftp: () => Promise.reject(protocol('the system ssh has no file transfer of its own')),
+    sftp: () => Promise.reject(protocolFault(master, 'the system ssh has no file transfer of its own')),
     closed: new Promise((resolve) => {
       const told = () => resolve(gone.reason as Fault)
       if (gone.aborted) told()
       else gone.addEventListener('abort', told, { once: true })
     }),
-    close: () => end(new Fault('ssh/lost', 'transient', { host })),
+    close: () => end(lostFault(master)),
   }
 }
 

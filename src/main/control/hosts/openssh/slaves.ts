@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../../../ipc/faults.ts'
+import { lostFault, protocolFault } from '../ssh/sign-in-faults.ts'
 import { aliveArguments, commandArguments, isForwardable, socketArguments, tcpArguments } from './arguments.ts'
 import type { FolderWatch } from './folder-watch.ts'
 import { type ChannelEnd, type PipedProcess, ProcessChannel } from './process-channel.ts'
@@ -86,11 +87,11 @@ export class Slaves {
 
   async #endOf(code: number, said: string): Promise<ChannelEnd> {
     if (code !== SSH_FAILED || !said.includes(CUT_OFF)) return { status: code }
-    const { gone, host } = this.#master
+    const { gone } = this.#master
     // A command ended by a signal looks like a master that is gone, but for the master.
     const alive = !gone.aborted && (await this.#ran((log) => aliveArguments(this.#master.dir, log))).code === 0
     if (alive) return { status: null }
-    return { lost: gone.reason instanceof Fault ? gone.reason : new Fault('ssh/lost', 'transient', { host }) }
+    return { lost: gone.reason instanceof Fault ? gone.reason : lostFault(this.#master) }
   }
 
   async #ran(argumentsFor: (log: string) => string[]): Promise<{ code: number; said: string }> {
@@ -115,8 +116,7 @@ export class Slaves {
     const words = said
       .split('\n')
       .filter((line) => line !== '' && !/^(debug\d|kex_exchange|Connection closed)/.test(line))
-    const detail = (words.at(-1) ?? 'ssh ended').replace(/^\w+: /, '').slice(0, 200)
-    return new Fault('ssh/protocol', 'transient', { host: this.#master.host, detail })
+    return protocolFault(this.#master, (words.at(-1) ?? 'ssh ended').replace(/^\w+: /, ''))
   }
 
   #file(kind: 'e' | 'l'): string {

@@ -24,10 +24,10 @@ const DETAIL_CHARS = 200
 /** The login as people write it, for faults. */
 export const addressOf = (target: SshTarget): string => `${target.user}@${target.address}:${target.port}`
 
-export const protocolFault = (target: SshTarget, detail: string, cause?: unknown) =>
+export const protocolFault = (target: Pick<SshTarget, 'host'>, detail: string, cause?: unknown) =>
   new Fault('ssh/protocol', 'transient', { host: target.host, detail: detail.slice(0, DETAIL_CHARS) }, { cause })
 
-export const lostFault = (target: SshTarget, detail = '', cause?: unknown) =>
+export const lostFault = (target: Pick<SshTarget, 'host'>, detail = '', cause?: unknown) =>
   new Fault(
     'ssh/lost',
     'transient',
