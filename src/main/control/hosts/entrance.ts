@@ -4,6 +4,7 @@ import type { Keep, StepContext, TaskContext } from '../tasks/task-context.ts'
 import type { FiledKey } from './accept-host-key.ts'
 import type { OnboardingDeps, SshWay } from './enrol.ts'
 import type { SshDeps } from './openssh-way.ts'
+import type { SshTarget } from './ssh/config.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import type { Secrets } from './ssh/credentials.ts'
 import type { Way } from './ssh-way.ts'
@@ -56,18 +57,18 @@ export const givenSecrets = (way: SshWay): Secrets => ({
   ...(way.passphrase ? { passphrase: way.passphrase } : {}),
 })
 
+/** Pure: what a row remembers of a target, of the host itself or of one on the way. */
+export const rowOfTarget = (target: SshTarget) => ({
+  host: target.address,
+  port: target.port,
+  user: target.user,
+  identitiesOnly: target.identitiesOnly,
+  ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
+  ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
+  knownHostsFiles: target.knownHostsFiles,
+})
+
 /** Pure: what of the row the configuration decides. */
 export function rowOf({ way, read: { host, typed } }: Pick<Entering, 'way' | 'read'>): Omit<HostSsh, 'useSudo'> {
-  const { target } = host
-  return {
-    host: target.address,
-    port: target.port,
-    user: target.user,
-    identityFile: typed.identityFile ?? '',
-    hostname: way.host,
-    identitiesOnly: target.identitiesOnly,
-    ...(target.hostKeyName === target.address ? {} : { hostKeyName: target.hostKeyName }),
-    ...(target.identityAgentNamed ? { identityAgent: target.identityAgent } : {}),
-    knownHostsFiles: target.knownHostsFiles,
-  }
+  return { ...rowOfTarget(host.target), identityFile: typed.identityFile ?? '', hostname: way.host }
 }

@@ -3,7 +3,7 @@ import { Fault } from '../../../ipc/faults.ts'
 import type { HostHop } from '../store/host-row.ts'
 import type { StepContext } from '../tasks/task-context.ts'
 import { type AcceptedHostKey, acceptHostKey, type FiledKey } from './accept-host-key.ts'
-import { type Door, type Entering, type Entrance, givenSecrets, rowOf } from './entrance.ts'
+import { type Door, type Entering, type Entrance, givenSecrets, rowOf, rowOfTarget } from './entrance.ts'
 import { HOP_KEEPALIVE_MS, type HopLease, type OpenHop } from './hop-pool.ts'
 import { onTheWay } from './jump-chain.ts'
 import { giveOnTheWay, promptLogin, secretsOnTheWay } from './login-secrets.ts'
@@ -152,13 +152,7 @@ export class Ssh2Door implements Door {
 
 /** A host on the way as the row remembers it. */
 const hopRow = (hop: SshTarget): HostHop => ({
+  ...rowOfTarget(hop),
   hostname: hop.host,
-  host: hop.address,
-  port: hop.port,
-  user: hop.user,
   identityFiles: hop.identityFiles,
-  identitiesOnly: hop.identitiesOnly,
-  ...(hop.identityAgentNamed ? { identityAgent: hop.identityAgent } : {}),
-  ...(hop.hostKeyName === hop.address ? {} : { hostKeyName: hop.hostKeyName }),
-  knownHostsFiles: hop.knownHostsFiles,
 })
