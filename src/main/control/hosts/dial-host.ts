@@ -13,7 +13,7 @@ import type { SignIn } from './ssh/auth-walk.ts'
 import { DEFAULT_KEYS, knownAs, type SshTarget } from './ssh/config.ts'
 import { connectSsh, type SshConnection, type SshConnectOptions } from './ssh/connection.ts'
 import { parseDestination } from './ssh/destination.ts'
-import { type HostKey, type HostKeyVerdict, hostKeyOf } from './ssh/host-keys.ts'
+import type { HostKey, HostKeyVerdict } from './ssh/host-keys.ts'
 import { noCommonAlgorithm } from './ssh-client-choice.ts'
 import { resolveWay } from './ssh-way.ts'
 
@@ -165,8 +165,7 @@ async function byOpenssh(
     typed,
     secrets: known,
     ask: asker?.ask.bind(asker),
-    judge: async (place, presented) => {
-      const key = hostKeyOf(presented)!
+    judge: async (place, key, presented) => {
       const trust = await readTrust(place, hostKeys)
       const fault = judged(deps, host, place, key, trust.judge({ blob: presented }))
       return fault ? { fault } : { print: trust.own.some(({ blob }) => blob.equals(key.blob)) }

@@ -8,7 +8,7 @@ import { dialByOpenssh, takeLearnt } from './openssh-way.ts'
 import { loginOf } from './sign-in.ts'
 import { knownAs } from './ssh/config.ts'
 import type { SshConnection } from './ssh/connection.ts'
-import { hostKeyOf } from './ssh/host-keys.ts'
+import type { HostKey } from './ssh/host-keys.ts'
 
 /** In by the system's ssh, which is asked about as it goes: keys and prompts become questions of the task. */
 export class OpensshDoor implements Door {
@@ -77,15 +77,14 @@ export class OpensshDoor implements Door {
       typed: read.typed,
       secrets: givenSecrets(way),
       ask: task.ask.bind(task),
-      judge: (place, presented) => this.#judge(place, presented),
+      judge: (place, key, presented) => this.#judge(place, key, presented),
       signal,
     })
   }
 
-  async #judge(place: KeyPlace, presented: Buffer): Promise<KeyJudgement> {
+  async #judge(place: KeyPlace, key: HostKey, presented: Buffer): Promise<KeyJudgement> {
     await this.#judging.promise
     const { deps, read, way, task } = this.#entering
-    const key = hostKeyOf(presented)!
     const { host, port } = knownAs(place)
     const name = `${host} ${port}`
     if (this.#keys.get(name)?.key.fingerprint === key.fingerprint) return { print: true }

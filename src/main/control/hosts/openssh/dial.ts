@@ -32,8 +32,11 @@ export interface OpensshDialOptions {
   /** Where sockets of this process are. */
   runDir: string
   env: Readonly<Record<string, string | undefined>>
-  /** Judges a key of the target or of a host on the way; asks a person where one is there. */
-  judge(place: KeyPlace, presented: Buffer): Promise<KeyJudgement>
+  /**
+   * Judges a key of the target or of a host on the way, `presented` alone or in a certificate; asks a person where one is
+   * there.
+   */
+  judge(place: KeyPlace, key: HostKey, presented: Buffer): Promise<KeyJudgement>
   /** Keys accepted here before, so that ssh asks for their types first. */
   known(place: KeyPlace): Promise<readonly KnownKey[]>
   prompts: Pick<AnswersOptions, 'secretsOf' | 'passphrases' | 'ask'>
@@ -156,7 +159,7 @@ function keyDesk(options: OpensshDialOptions, master: Master) {
       const key = hostKeyOf(asked.key)
       if (asked.reason !== 'HOSTNAME' || !key) return []
       shown.resolve()
-      const judgement = await options.judge(place, asked.key)
+      const judgement = await options.judge(place, key, asked.key)
       if ('fault' in judgement) {
         master.end(judgement.fault)
         return undefined
