@@ -15,7 +15,7 @@ import { isSha256 } from '../../../ipc/names.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import type { ActiveSession, AgentConnection } from './agent-connection.ts'
 import { ImageFileCheck } from './image-file-check.ts'
-import { type Pace, paceFor } from './pace.ts'
+import { type Pace, pacedPieces, paceFor } from './pace.ts'
 
 export interface ImagePushDeps {
   /** Folder of the images kept here, by digest. */
@@ -211,7 +211,6 @@ interface PutStart {
   offset: bigint
 }
 
-/** Pull-based: a chunk is read when the window has room for it. */
 async function* putRequests(
   file: FileHandle,
   start: PutStart,
@@ -219,16 +218,10 @@ async function* putRequests(
   pace: Pace,
 ): AsyncGenerator<PutImageRequest> {
   yield create(PutImageRequestSchema, { message: { case: 'start', value: start } })
-  const size = Number(start.sizeBytes)
-  for (let at = Number(start.offset); at < size; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(pace.pieceBytes, size - at))
-    const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
-    if (bytesRead === 0) throw new Fault('image/push-failed', 'permanent', { image: start.sha256, detail: 'it shrank' })
-    at += bytesRead
-    yield create(PutImageRequestSchema, { message: { case: 'chunk', value: chunk.subarray(0, bytesRead) } })
-    sent(at)
-    await pace.sent(bytesRead)
-  }
+  const shrank = () => new Fault('image/push-failed', 'permanent', { image: start.sha256, detail: 'it shrank' })
+  const rest = { file, from: Number(start.offset), size: Number(start.sizeBytes), pace, sent, shrank }
+  for await (const value of pacedPieces(rest))
+    yield create(PutImageRequestSchema, { message: { case: 'chunk', value } })
 }
 
 function translated(error: unknown): never {

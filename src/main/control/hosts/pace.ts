@@ -1,3 +1,5 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { Fault } from '../../../ipc/faults.ts'
 import { KiB } from '../../../ipc/units.ts'
 import type { AgentConnection } from './agent-connection.ts'
 
@@ -36,5 +38,30 @@ export function paceFor(connection: AgentConnection, largest: number, monotonic:
       await before
       before = arrived
     },
+  }
+}
+
+export interface PacedFile {
+  file: FileHandle
+  /** Where to begin. */
+  from: number
+  size: number
+  pace: Pace
+  /** Called after each piece, with where it ended. */
+  sent(at: number): void
+  /** Raised when the file ends before its size. */
+  shrank(): Fault
+}
+
+/** Pull-based: a piece is read when whoever sends has room for it. */
+export async function* pacedPieces({ file, from, size, pace, sent, shrank }: PacedFile): AsyncGenerator<Buffer> {
+  for (let at = from; at < size; ) {
+    const piece = Buffer.allocUnsafe(Math.min(pace.pieceBytes, size - at))
+    const { bytesRead } = await file.read(piece, 0, piece.length, at)
+    if (bytesRead === 0) throw shrank()
+    at += bytesRead
+    yield piece.subarray(0, bytesRead)
+    sent(at)
+    await pace.sent(bytesRead)
   }
 }

@@ -7,7 +7,7 @@ import { type PutAgentRequest, PutAgentRequestSchema } from '../../../ipc/gen/ei
 import { LIMITS } from '../../../ipc/units.ts'
 import type { ActiveSession } from './agent-connection.ts'
 import type { Artefact } from './artefacts.ts'
-import { type Pace, paceFor } from './pace.ts'
+import { type Pace, pacedPieces, paceFor } from './pace.ts'
 
 /** A slow line takes its time; a dead one ends sooner by itself. */
 const SEND_TIMEOUT_MS = 30 * 60_000
@@ -53,13 +53,8 @@ async function* putRequests(
   const sizes = { sizeBytes: BigInt(sizeBytes), unpackedBytes: BigInt(unpackedBytes) }
   const value = { sessionId, sha256, gzip: compressed, ...sizes }
   yield create(PutAgentRequestSchema, { message: { case: 'start', value } })
-  for (let at = 0; at < sizeBytes; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(pace.pieceBytes, sizeBytes - at))
-    const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
-    if (bytesRead === 0) throw new Fault('agent/upgrade-refused', 'permanent', { detail: 'its file here shrank' })
-    at += bytesRead
-    yield create(PutAgentRequestSchema, { message: { case: 'chunk', value: chunk.subarray(0, bytesRead) } })
-    sent(at, sizeBytes)
-    await pace.sent(bytesRead)
-  }
+  const shrank = () => new Fault('agent/upgrade-refused', 'permanent', { detail: 'its file here shrank' })
+  const whole = { file, from: 0, size: sizeBytes, pace, sent: (at: number) => sent(at, sizeBytes), shrank }
+  for await (const value of pacedPieces(whole))
+    yield create(PutAgentRequestSchema, { message: { case: 'chunk', value } })
 }
