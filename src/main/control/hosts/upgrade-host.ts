@@ -5,6 +5,7 @@ import type { HostRow } from '../store/host-row.ts'
 import type { HostLive } from '../sync/registry.ts'
 import type { StepContext, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { ActiveSession } from './agent-connection.ts'
+import { hasFeature } from './agent-features.ts'
 import type { Artefact, Artefacts } from './artefacts.ts'
 import { askAgent } from './ask-agent.ts'
 import type { OwnAgent } from './own-agent.ts'
@@ -45,7 +46,7 @@ export async function upgradeHost(deps: UpgradeDeps, hostId: string, task: TaskC
   const host = deps.hosts.get(hostId)
   const upgrade = new HostUpgrade(deps, host, task)
   if (host.kind === 'local' && host.agent.startedBy === 'app') await upgrade.byRestart()
-  else if (deps.registry.live(hostId).hello?.features.includes('upgrade')) await upgrade.byOffer()
+  else if (hasFeature(deps.registry.live(hostId).hello, 'upgrade')) await upgrade.byOffer()
   else await upgrade.byInstall()
   return { resultId: hostId }
 }

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { type AgentUpgrade, AgentUpgradeSchema, type Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
 import type { UpgradeOutcome } from '../../../ipc/gen/eitri/agent/v1/upgrade_pb.js'
+import { hasFeature } from './agent-features.ts'
 
 /** A newer agent that lies on its host and is offered to the one that runs there. */
 export interface UpgradeOffer {
@@ -63,7 +64,7 @@ export class UpgradeOffers {
   /** For the next snapshot to an agent that takes offers. */
   wire(hostId: string, hello: Pick<Hello, 'features'> | undefined): AgentUpgrade | undefined {
     const offer = this.#pending.get(hostId)
-    if (!offer || !hello?.features.includes('upgrade')) return undefined
+    if (!offer || !hasFeature(hello, 'upgrade')) return undefined
     const { version, sha256, stagedPath } = offer
     return create(AgentUpgradeSchema, { version, sha256, stagedPath })
   }
