@@ -18,11 +18,6 @@ export class OwnAgent {
     return artefacts
   }
 
-  /** '' = none was built. */
-  get version(): string {
-    return this.#known?.version ?? ''
-  }
-
   /** Version that would be put on a host with this agent; '' = it has that one or a newer, or there is none here. */
   availableFor(agent: { agentVersion: string; agentDigest: string }): string {
     if (!this.#known || agent.agentVersion === '') return ''

@@ -24,12 +24,12 @@ export function watchFolder(dir: string): FolderWatch {
   }
   return {
     onChange,
-    async until(look, signal) {
+    async until<T>(look: () => Promise<T | undefined>, signal: AbortSignal) {
       signal.throwIfAborted()
-      const { promise, resolve, reject } = Promise.withResolvers<NonNullable<Awaited<ReturnType<typeof look>>>>()
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
       const once = () =>
         look().then((found) => {
-          if (found !== undefined) resolve(found as never)
+          if (found !== undefined) resolve(found)
         }, reject)
       const abort = () => reject(signal.reason)
       const stop = onChange(() => void once())

@@ -19,8 +19,6 @@ export class SignIn {
   readonly tried: string[] = []
   /** Method names the server takes. Empty = it never said. */
   offered: string[] = []
-  /** The method that ran last: the one that worked, after a sign-in. */
-  last: Method | undefined
   readonly refusedKeys = new Set<string>()
   /** The password was sent and the sign-in failed at that step: it must not be sent again unasked. */
   passwordRefused = false
@@ -46,6 +44,8 @@ export class SignIn {
   readonly #ask: AskPrompt | undefined
   readonly #keysFirst: boolean
   readonly #gone = new AbortController()
+  /** The method that ran last: the one that worked, after a sign-in. */
+  #last: Method | undefined
   #partial = false
   #sent = false
   #asked = false
@@ -81,7 +81,7 @@ export class SignIn {
 
   /** The server took the last method. */
   tookIt(): void {
-    const { last } = this
+    const last = this.#last
     if (!last || last.kind === 'none') return
     this.accepted.push(nameOf(last))
     if ('key' in last) this.acceptedKey = last
@@ -100,7 +100,7 @@ export class SignIn {
 
   /** The last method failed. */
   refusedNow(): void {
-    const { last } = this
+    const last = this.#last
     if (last && 'key' in last) this.refusedKeys.add(keyIdOf(last.key))
     if (last?.kind === 'password' || (last?.kind === 'keyboard' && this.#sent)) this.passwordRefused = true
     if (last?.kind === 'keyboard' && this.#asked) this.answerRefused = true
@@ -112,7 +112,7 @@ export class SignIn {
     if (at < 0) return undefined
     const [method] = this.#methods.splice(at, 1)
     if (method!.kind !== 'none') this.tried.push(nameOf(method!))
-    this.last = method
+    this.#last = method
     return method
   }
 

@@ -66,16 +66,16 @@ export class SessionSlots {
   }
 
   #refused(cause: unknown): Fault {
-    const detail = this.#lasting > 0 ? 'the link to the agent has the only one' : ''
-    const next =
-      this.#lasting > 0
-        ? 'Allow two sessions, or forwarding of sockets (AllowStreamLocalForwarding), in its sshd_config.'
-        : ''
-    const params = { host: this.#host, ...(detail ? { detail } : {}), ...(next ? { next } : {}) }
+    const params = { host: this.#host, ...(this.#lasting > 0 ? THE_ONLY_ONE : {}) }
     return new Fault('ssh/sessions-refused', 'permanent', params, { cause })
   }
 }
 
+const THE_ONLY_ONE = {
+  detail: 'the link to the agent has the only one',
+  next: 'Allow two sessions, or forwarding of sockets (AllowStreamLocalForwarding), in its sshd_config.',
+}
+
 /** ssh2 gives the server's reason code with a refused channel. */
-export const isOpenRefusal = (error: unknown): boolean =>
+const isOpenRefusal = (error: unknown): boolean =>
   error instanceof Error && typeof (error as Error & { reason?: unknown }).reason === 'number'

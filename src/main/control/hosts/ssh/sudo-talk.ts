@@ -45,7 +45,7 @@ export class SudoTalk {
   heard(said: string): void {
     clearTimeout(this.#quiet)
     const prompts = [...said.matchAll(new RegExp(`${this.#mark}-password for (\\S+) `, 'g'))]
-    const open = this.words(said.slice(said.lastIndexOf('\n') + 1))
+    const open = this.#words(said.slice(said.lastIndexOf('\n') + 1))
     if (prompts.length > this.#asked) this.#answer(prompts.length, prompts.at(-1)?.[1] ?? '')
     else if (open && !this.#refused)
       this.#quiet = setTimeout(() => this.#refuse(`it asks "${open}", which cannot be answered here`), QUIET_MS)
@@ -59,7 +59,7 @@ export class SudoTalk {
   /** It ended without running the command. */
   fault(host: string, said: string): Fault {
     this.stop()
-    const lines = this.words(said).split('\n')
+    const lines = this.#words(said).split('\n')
     const detail = this.#refused ?? lines.find((line) => FOR_GOOD.test(line)) ?? lines.at(-1)?.trim() ?? ''
     const another = this.#refused === WANTS || this.#refused === WRONG
     const next = FOR_GOOD.test(detail) ? 'Use a login that may use sudo there, or add the host without sudo.' : ''
@@ -72,7 +72,7 @@ export class SudoTalk {
   }
 
   /** What it said but for the marks. */
-  words(said: string): string {
+  #words(said: string): string {
     return said.replaceAll(new RegExp(`${this.#mark}-password for \\S+ `, 'g'), '').trim()
   }
 
