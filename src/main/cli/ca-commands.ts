@@ -7,9 +7,8 @@ import {
   RetireCaResponseSchema,
 } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { check } from '../../ipc/rules.ts'
-import { KiB } from '../../ipc/units.ts'
-import type { CommandContext, Runner } from './context.ts'
-import { fileOf } from './options.ts'
+import { type CommandContext, KEYCHAIN_MS, type Runner } from './context.ts'
+import { keyFile } from './options.ts'
 import { invalid } from './outcome.ts'
 import { askLine, interactive, stdinLines } from './prompts.ts'
 import { sheet, table } from './table.ts'
@@ -25,10 +24,6 @@ interface ImportOptions extends NewCaOptions {
   publicKey?: string
   passphraseStdin?: boolean
 }
-
-const KEY_FILE_BYTES = 16 * KiB
-/** A keychain may ask the person first. */
-const KEYCHAIN_MS = 150_000
 
 export function caCommands(root: Command, run: Runner): void {
   const ca = root.command('ca').description('SSH authorities: whose certificates guests and clients trust')
@@ -103,7 +98,7 @@ async function importCa(context: CommandContext, name: string, options: ImportOp
   if ((file === undefined) === (publicFile === undefined))
     throw invalid('ca import', '', 'give either --private-key FILE or --public-key FILE')
   const text = async (option: string, path: string | undefined) =>
-    path === undefined ? '' : (await fileOf(option, path, KEY_FILE_BYTES)).toString('utf8')
+    path === undefined ? '' : await keyFile(option, path)
   const privateKey = await text('private_key', file)
   const request = check('importCa', {
     ...requestOf(name, options),

@@ -16,11 +16,11 @@ import {
   type VmTrust,
 } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { check } from '../../ipc/rules.ts'
-import { KiB } from '../../ipc/units.ts'
 import { writeTrouble } from '../file-words.ts'
-import type { CommandContext, Runner } from './context.ts'
-import { atMostThousand, fileOf, login as loginName } from './options.ts'
+import { type CommandContext, KEYCHAIN_MS, type Runner } from './context.ts'
+import { atMostThousand, keyFile, login as loginName } from './options.ts'
 import { invalid } from './outcome.ts'
+import { DEFAULT_LOGIN } from './ssh-options.ts'
 import { sheet, table } from './table.ts'
 
 interface IssueOptions {
@@ -29,10 +29,7 @@ interface IssueOptions {
   out?: string
 }
 
-const KEY_FILE_BYTES = 16 * KiB
 const OWN_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub']
-/** A keychain may ask the person first. */
-const KEYCHAIN_MS = 150_000
 
 export function certCommands(root: Command, run: Runner): void {
   const cert = root.command('cert').description('SSH certificates: issued, revoked, and who trusts what')
@@ -41,7 +38,7 @@ export function certCommands(root: Command, run: Runner): void {
       .command('issue [vm]')
       .description('certify a key of yours for half an hour, for a VM or for all of the tenant')
       .option('--key <file>', 'public key to certify; without it the first of ~/.ssh/id_ed25519.pub, id_ecdsa, id_rsa')
-      .option('--login <name>', 'name in the guest (default "root")', loginName)
+      .option('--login <name>', `name in the guest (default "${DEFAULT_LOGIN}")`, loginName)
       .option('--out <file>', 'write it there, as ssh looks for it beside the key: KEY-cert.pub'),
     issue,
   )
@@ -94,7 +91,7 @@ export function certCommands(root: Command, run: Runner): void {
 async function issue(context: CommandContext, vm: string | undefined, options: IssueOptions): Promise<void> {
   context.deadline(KEYCHAIN_MS)
   const publicKey = await ownKey(context, options.key)
-  const request = check('issueCertificate', { vm: vm ?? '', publicKey, login: options.login ?? 'root' })
+  const request = check('issueCertificate', { vm: vm ?? '', publicKey, login: options.login ?? DEFAULT_LOGIN })
   const answer = await (await context.fleet()).trust.issueCertificate(request, { signal: context.signal })
   if (options.out !== undefined) await written(options.out, `${answer.certificate}\n`)
   if (answer.clockDetail !== '') context.note(answer.clockDetail)
@@ -104,7 +101,7 @@ async function issue(context: CommandContext, vm: string | undefined, options: I
 }
 
 async function ownKey(context: CommandContext, file: string | undefined): Promise<string> {
-  const read = async (path: string) => (await fileOf('key', path, KEY_FILE_BYTES)).toString('utf8').trim()
+  const read = async (path: string) => (await keyFile('key', path)).trim()
   if (file !== undefined) return await read(file)
   const dir = join(context.io.env['HOME'] || homedir(), '.ssh')
   for (const name of OWN_KEYS) {
@@ -127,9 +124,7 @@ async function revoke(
 ): Promise<void> {
   context.deadline()
   const certificate =
-    options.certificate === undefined
-      ? ''
-      : (await fileOf('certificate', options.certificate, KEY_FILE_BYTES)).toString('utf8').trim()
+    options.certificate === undefined ? '' : (await keyFile('certificate', options.certificate)).trim()
   const request = check('revokeCertificate', { serial: serial ?? '', certificate, reason: options.reason ?? '' })
   const answer = await (await context.fleet()).trust.revokeCertificate(request, { signal: context.signal })
   if (!answer.revoked) return

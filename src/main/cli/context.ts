@@ -5,6 +5,8 @@ import { contractJson } from '../contract-json.ts'
 import { type AskAs, type FleetClient, fleetClient } from '../fleet-client.ts'
 import { type CliIo, write } from './io.ts'
 
+/** A keychain may ask the person first. */
+export const KEYCHAIN_MS = 150_000
 /** Commands that only ask are answered at once or not at all. */
 const ASK_MS = 30_000
 

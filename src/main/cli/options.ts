@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isId, isLogin, isName } from '../../ipc/names.ts'
+import { KiB } from '../../ipc/units.ts'
 import { readBounded } from '../bounded-file.ts'
 import { readTrouble } from '../file-words.ts'
 import { invalid } from './outcome.ts'
@@ -80,6 +81,10 @@ export async function fileOf(option: string, path: string, maxBytes: number): Pr
     throw invalid(option, path, readTrouble(error))
   }
 }
+
+/** A key or certificate in a file of at most 16 KiB, as text. Raises input/invalid. */
+export const keyFile = async (option: string, path: string): Promise<string> =>
+  (await fileOf(option, path, 16 * KiB)).toString('utf8')
 
 export interface SshTarget {
   host: string

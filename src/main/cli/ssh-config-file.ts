@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Fault } from '../../ipc/faults.ts'
 
 /** The one line in the person's own file. */
-export const INCLUDE = 'Include eitri/config'
+const INCLUDE = 'Include eitri/config'
 
 /** The text with our line at its top, where it counts for every host; the same text when it stands there already. */
 export function withInclude(text: string): string {
