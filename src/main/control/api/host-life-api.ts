@@ -40,7 +40,7 @@ export interface HostLifeApiDeps extends Pick<DrainDeps, 'vms'> {
 }
 
 /** Seconds a join blob is good for where nobody says how long. */
-export const JOIN_BLOB_S = 900
+const JOIN_BLOB_S = 900
 
 /** Rename, labels, drain, upgrade, join and revoke. Nothing here waits for a host. */
 export function hostLifeApi(

@@ -74,7 +74,7 @@ export const onlyOne = (value: string | string[] | undefined): string | undefine
   typeof value === 'string' ? value : undefined
 
 /** Absent = the default one. Empty, malformed, unknown and the system's own raise tenant/not-found alike. */
-export function tenantAsked(tenants: KnownTenants, asked: string | undefined): string {
+function tenantAsked(tenants: KnownTenants, asked: string | undefined): string {
   const tenant = asked ?? DEFAULT_TENANT
   if (isName(tenant) && tenant !== SYSTEM_TENANT && tenants.has(tenant)) return tenant
   throw new Fault('tenant/not-found', 'permanent', { tenant: tenant.slice(0, SHOWN_CHARS) })
@@ -89,7 +89,7 @@ const clientOf = (given: string | null): ClientKind => CLIENTS.find((client) => 
 let user: string | undefined
 
 /** Who runs this process; its number where that has no name. */
-export function osUser(): string {
+function osUser(): string {
   try {
     user ??= userInfo().username
   } catch {
