@@ -18,6 +18,7 @@ import type { VmSpec } from '../../src/ipc/gen/eitri/agent/v1/vm_pb.js'
 import { LIMITS } from '../../src/ipc/units.ts'
 import { type AttachOptions, attached, ConsoleStream, type WireClient, wireClient } from './agent-wire.ts'
 import type { NetNamespace } from './net-namespace.ts'
+import { WAIT_MS, within } from './within.ts'
 
 export interface AgentProcessOptions {
   built?: boolean
@@ -138,8 +139,8 @@ export class Session implements Disposable {
     this.#attached.sync.requests.push(create(SyncRequestSchema, { message: { case: 'snapshot', value } }))
   }
 
-  async report(want: (report: Report) => boolean): Promise<Report> {
-    return await this.#attached.sync.until('report', want)
+  async report(want: (report: Report) => boolean, waitMs?: number): Promise<Report> {
+    return await this.#attached.sync.until('report', want, waitMs)
   }
 
   async setClock(vmId: string): Promise<GuestClock | undefined> {
@@ -182,11 +183,14 @@ export class Session implements Disposable {
     const stream = new ConsoleStream(this.#link.client, { sessionId: this.#attached.sessionId, vmId, fromOffset: 0n })
     if (input !== '') stream.type(Buffer.from(input))
     let seen = ''
-    while (seen.split(text).length <= times) {
-      const message = await stream.next()
-      if (message === undefined) throw new Error(`the console ended after ${JSON.stringify(seen)}`)
-      if (message.case === 'data') seen += Buffer.from(message.value.data).toString('latin1')
+    const said = async () => {
+      while (seen.split(text).length <= times) {
+        const message = await stream.next()
+        if (message === undefined) throw new Error(`the console ended after ${JSON.stringify(seen)}`)
+        if (message.case === 'data') seen += Buffer.from(message.value.data).toString('latin1')
+      }
     }
+    await within(WAIT_MS, said(), () => `the console never said ${JSON.stringify(text)}: ${seen.slice(-2_000)}`)
     stream.requests.end()
     return seen
   }

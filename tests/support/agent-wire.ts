@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
@@ -29,6 +30,7 @@ import {
 } from '../../src/ipc/gen/eitri/agent/v1/sync_pb.js'
 import { helloMessage } from '../../src/ipc/hello-message.ts'
 import { AGENT_PROTOCOL } from '../../src/ipc/units.ts'
+import { WAIT_MS, within } from './within.ts'
 
 export const FLEET = 'f'.repeat(32)
 export const OTHER_FLEET = 'e'.repeat(32)
@@ -285,12 +287,21 @@ export class SyncClient {
   async until<C extends 'hello' | 'report' | 'end'>(
     kind: C,
     want: (value: Extract<SyncResponse['message'], { case: C }>['value']) => boolean = () => true,
+    waitMs = WAIT_MS,
   ): Promise<Extract<SyncResponse['message'], { case: C }>['value']> {
-    for (;;) {
-      const message = await this.next()
-      if (message === undefined) throw new Error(`the stream ended before ${kind}`)
-      if (message.case === kind && want(message.value as never)) return message.value as never
+    let last: SyncResponse['message'] | undefined
+    const found = async () => {
+      for (;;) {
+        last = await this.next()
+        if (last === undefined) throw new Error(`the stream ended before ${kind}`)
+        if (last.case === kind && want(last.value as never)) return last.value as never
+      }
     }
+    return await within(
+      waitMs,
+      found(),
+      () => `no ${kind} as wanted; the last frame was ${inspect(last, { depth: 6 })}`,
+    )
   }
 }
 

@@ -79,7 +79,7 @@ export class DebianHost implements AsyncDisposable {
       const row = rowOf(report)
       return row !== undefined && want(row)
     }
-    return rowOf(await within(timeoutMs, `a report of ${vmId} as asked`, this.session.report(is)))!
+    return rowOf(await this.session.report(is, timeoutMs))!
   }
 
   /** Waits until cloud-init is through with this guest; what its console said till then. */
@@ -134,10 +134,4 @@ export interface SshLogin {
   identity?: string
   /** File in the host's folder. Absent = any host key is taken. */
   knownHosts?: string
-}
-
-async function within<T>(timeoutMs: number, what: string, promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no ${what} in ${timeoutMs} ms`)), timeoutMs)
-  return await Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }

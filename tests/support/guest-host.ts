@@ -135,6 +135,8 @@ export class GuestHost implements AsyncDisposable {
 
   /** Types a line into the guest's console and answers what it prints. */
   async guest(vmId: string, line: string): Promise<string> {
+    // What is typed before there is a shell is thrown away by getty.
+    await this.prompt(vmId)
     const n = ++lines
     const input = `echo begin-$((${n})); ${line}; echo; echo end-$((${n}))\n`
     const seen = (await this.#session!.console(vmId, `end-${n}\r`, 1, input)).replaceAll('\r', '')
