@@ -5,9 +5,11 @@ import { CloudInitService } from './gen/eitri/fleet/v1/cloud_init_pb.js'
 import { FleetService } from './gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from './gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from './gen/eitri/fleet/v1/image_pb.js'
+import { MetricsService } from './gen/eitri/fleet/v1/metrics_pb.js'
 import { NetworkService } from './gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from './gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from './gen/eitri/fleet/v1/store_pb.js'
+import { SupportService } from './gen/eitri/fleet/v1/support_pb.js'
 import { TaskService } from './gen/eitri/fleet/v1/task_pb.js'
 import { TemplateService } from './gen/eitri/fleet/v1/template_pb.js'
 import { TenantService } from './gen/eitri/fleet/v1/tenant_pb.js'
@@ -22,7 +24,9 @@ export const fleetClients = (transport: Transport) => ({
   images: createClient(ImageService, transport),
   ports: createClient(PortService, transport),
   networks: createClient(NetworkService, transport),
+  metrics: createClient(MetricsService, transport),
   store: createClient(StoreService, transport),
+  support: createClient(SupportService, transport),
   tasks: createClient(TaskService, transport),
   templates: createClient(TemplateService, transport),
   trust: createClient(TrustService, transport),

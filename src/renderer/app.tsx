@@ -1,6 +1,8 @@
 import { MonitorOff } from 'lucide-react'
 import { ActivityPage } from './features/activity/activity-page.tsx'
 import { ClockPage } from './features/clock/clock-page.tsx'
+import { ConsolesPage } from './features/consoles/consoles-page.tsx'
+import { FleetPage } from './features/fleet/fleet-page.tsx'
 import { AddHostPage } from './features/hosts/add-host-page.tsx'
 import { FirstRun } from './features/hosts/first-run.tsx'
 import { HostDetail } from './features/hosts/host-detail.tsx'
@@ -10,6 +12,8 @@ import { ImagesPage } from './features/images/images-page.tsx'
 import { NetworksPage } from './features/networks/networks-page.tsx'
 import { PortSheets } from './features/ports/port-sheets.tsx'
 import { PortsPage } from './features/ports/ports-page.tsx'
+import { SettingsPage } from './features/settings/settings-page.tsx'
+import { TrustPage } from './features/trust/trust-page.tsx'
 import { CreateVmPage } from './features/vms/create-vm-page.tsx'
 import { VmDetail } from './features/vms/vm-detail.tsx'
 import { VmSheets } from './features/vms/vm-sheets.tsx'
@@ -36,7 +40,7 @@ export function App() {
         </p>
       </EmptyState>
     )
-  const firstRun = told && noHosts && (route.page === 'home' || route.page === 'hosts')
+  const firstRun = told && noHosts && (route.page === 'fleet' || route.page === 'hosts')
   const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
   return (
     <>
@@ -54,15 +58,16 @@ export function App() {
 function Screen({ route, told }: { route: Route; told: boolean }) {
   if (!told) return <Opening />
   switch (route.page) {
-    case 'home':
+    case 'fleet':
+      return <FleetPage />
     case 'vms':
-      return <VmsPage filter={route.page === 'vms' ? route.filter : ''} />
+      return <VmsPage filter={route.filter} />
     case 'hosts':
       return <HostsPage filter={route.filter} />
     case 'add-host':
       return <AddHostPage taskId={route.taskId} />
     case 'host':
-      return <HostDetail id={route.id} />
+      return <HostDetail id={route.id} tab={route.tab} />
     case 'create-vm':
       return <CreateVmPage host={route.host} />
     case 'vm':
@@ -76,7 +81,13 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
     case 'ports':
       return <PortsPage filter={route.filter} />
     case 'activity':
-      return <ActivityPage />
+      return <ActivityPage filter={route.filter} />
+    case 'consoles':
+      return <ConsolesPage />
+    case 'trust':
+      return <TrustPage tab={route.tab} />
+    case 'settings':
+      return <SettingsPage part={route.part} />
   }
 }
 

@@ -1,14 +1,40 @@
 import { useSyncExternalStore } from 'react'
 
-export const VM_TABS = ['overview', 'console', 'cloud-init', 'ports', 'clock'] as const
+/** Parts of an object in the order of Alt+1…9. */
+export const VM_TABS = [
+  'overview',
+  'console',
+  'cloud-init',
+  'disks',
+  'ports',
+  'trust',
+  'clock',
+  'activity',
+  'raw',
+] as const
 export type VmTab = (typeof VM_TABS)[number]
+export const HOST_TABS = ['overview', 'vms', 'storage', 'networks', 'ssh', 'agent', 'activity'] as const
+export type HostTab = (typeof HOST_TABS)[number]
+export const TRUST_TABS = ['authorities', 'certificates', 'revoked', 'guests', 'hosts'] as const
+export type TrustTab = (typeof TRUST_TABS)[number]
+export const SETTINGS_PARTS = [
+  'appearance',
+  'keys',
+  'terminal',
+  'notifications',
+  'quarantine',
+  'ssh',
+  'data',
+  'support',
+] as const
+export type SettingsPart = (typeof SETTINGS_PARTS)[number]
 
 /** Every place in the app. The address is its only home, so links, reload and the palette agree. */
 export type Route =
-  | { page: 'home' }
+  | { page: 'fleet' }
   | { page: 'hosts'; filter: string }
   | { page: 'add-host'; taskId: string }
-  | { page: 'host'; id: string }
+  | { page: 'host'; id: string; tab: HostTab }
   | { page: 'vms'; filter: string }
   | { page: 'create-vm'; host: string }
   | { page: 'vm'; id: string; tab: VmTab }
@@ -16,7 +42,10 @@ export type Route =
   | { page: 'networks' }
   | { page: 'clock'; filter: string }
   | { page: 'ports'; filter: string }
-  | { page: 'activity' }
+  | { page: 'activity'; filter: string }
+  | { page: 'consoles' }
+  | { page: 'trust'; tab: TrustTab }
+  | { page: 'settings'; part: SettingsPart }
 
 function decoded(part: string): string {
   try {
@@ -34,7 +63,9 @@ export function parseRoute(hash: string): Route {
   switch (noun) {
     case 'hosts':
       if (id === 'add') return { page: 'add-host', taskId: more }
-      return id === '' ? { page: 'hosts', filter } : { page: 'host', id }
+      return id === ''
+        ? { page: 'hosts', filter }
+        : { page: 'host', id, tab: HOST_TABS.find((tab) => tab === more) ?? 'overview' }
     case 'vms':
       if (id === 'new') return { page: 'create-vm', host: params.get('host') ?? '' }
       return id === ''
@@ -50,9 +81,15 @@ export function parseRoute(hash: string): Route {
       return { page: 'ports', filter }
     case 'activity':
     case 'tasks':
-      return { page: 'activity' }
+      return { page: 'activity', filter }
+    case 'consoles':
+      return { page: 'consoles' }
+    case 'trust':
+      return { page: 'trust', tab: TRUST_TABS.find((tab) => tab === id) ?? 'authorities' }
+    case 'settings':
+      return { page: 'settings', part: SETTINGS_PARTS.find((part) => part === id) ?? 'appearance' }
     default:
-      return { page: 'home' }
+      return { page: 'fleet' }
   }
 }
 
@@ -63,14 +100,14 @@ const withQuery = (path: string, query: Record<string, string>) => {
 
 export function hrefOf(route: Route): string {
   switch (route.page) {
-    case 'home':
+    case 'fleet':
       return '#/'
     case 'hosts':
       return withQuery('#/hosts', { filter: route.filter })
     case 'add-host':
       return route.taskId === '' ? '#/hosts/add' : `#/hosts/add/${route.taskId}`
     case 'host':
-      return `#/hosts/${route.id}`
+      return route.tab === 'overview' ? `#/hosts/${route.id}` : `#/hosts/${route.id}/${route.tab}`
     case 'vms':
       return withQuery('#/vms', { filter: route.filter })
     case 'create-vm':
@@ -86,7 +123,13 @@ export function hrefOf(route: Route): string {
     case 'ports':
       return withQuery('#/ports', { filter: route.filter })
     case 'activity':
-      return '#/activity'
+      return withQuery('#/activity', { filter: route.filter })
+    case 'consoles':
+      return '#/consoles'
+    case 'trust':
+      return route.tab === 'authorities' ? '#/trust' : `#/trust/${route.tab}`
+    case 'settings':
+      return route.part === 'appearance' ? '#/settings' : `#/settings/${route.part}`
   }
 }
 

@@ -89,7 +89,7 @@ function actions(onKeys: () => void): Act[] {
     to('Networks', 'g n', { page: 'networks' }),
     to('Clock', 'g k', { page: 'clock', filter: '' }),
     to('Published ports', 'g p', { page: 'ports', filter: '' }),
-    to('Activity', 'g a', { page: 'activity' }),
+    to('Activity', 'g a', { page: 'activity', filter: '' }),
     to('Add a host over SSH', '', { page: 'add-host', taskId: '' }),
     to('VMs that need a person', '', { page: 'vms', filter: 'state:decision' }),
     to('VMs in quarantine', '', { page: 'vms', filter: 'state:quarantine' }),
@@ -140,7 +140,7 @@ function objects(): Act[] {
         kind: '#',
         text: host.name,
         hint: host.address || 'this computer',
-        run: () => go({ page: 'host', id: host.id }),
+        run: () => go({ page: 'host', id: host.id, tab: 'overview' }),
       }),
     ),
   ]

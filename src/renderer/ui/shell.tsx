@@ -14,7 +14,7 @@ import { EitriMark } from './mark.tsx'
 import { Palette } from './palette.tsx'
 
 const AREA: Record<Route['page'], string> = {
-  home: 'vms',
+  fleet: 'fleet',
   hosts: 'hosts',
   'add-host': 'hosts',
   host: 'hosts',
@@ -26,6 +26,9 @@ const AREA: Record<Route['page'], string> = {
   clock: 'clock',
   ports: 'ports',
   activity: 'activity',
+  consoles: 'consoles',
+  trust: 'trust',
+  settings: 'settings',
 }
 
 /** What is the same on every screen: rail, task strip, palette, keys. */
@@ -42,7 +45,7 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     'g n': () => go({ page: 'networks' }),
     'g k': () => go({ page: 'clock', filter: '' }),
     'g p': () => go({ page: 'ports', filter: '' }),
-    'g a': () => go({ page: 'activity' }),
+    'g a': () => go({ page: 'activity', filter: '' }),
     n: () => go({ page: 'create-vm', host: '' }),
     '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
     '?': () => setKeys(true),
@@ -98,7 +101,7 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
       className="flex w-14 shrink-0 flex-col gap-0.5 border-line border-r bg-bg p-2 md:w-48"
     >
       <a
-        href={hrefOf({ page: 'home' })}
+        href={hrefOf({ page: 'fleet' })}
         aria-label="Eitri"
         className="mb-2 flex h-9 items-center gap-2.5 rounded-md px-1.5 font-semibold text-base tracking-tight"
       >
@@ -157,7 +160,7 @@ function Rail({ area, onPalette }: { area: string; onPalette: () => void }) {
         label="Activity"
         keys="g a"
         here={area === 'activity'}
-        href={hrefOf({ page: 'activity' })}
+        href={hrefOf({ page: 'activity', filter: '' })}
       />
       <div className="mt-auto flex flex-col gap-1">
         <button

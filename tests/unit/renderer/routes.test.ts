@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { hrefOf, parseRoute, type Route } from '../../../src/renderer/routes.tsx'
 
 const ROUTES: Route[] = [
-  { page: 'home' },
+  { page: 'fleet' },
   { page: 'hosts', filter: '' },
   { page: 'hosts', filter: 'state:key changed' },
   { page: 'add-host', taskId: '' },
   { page: 'add-host', taskId: 'ab12' },
-  { page: 'host', id: 'ab12' },
+  { page: 'host', id: 'ab12', tab: 'overview' },
   { page: 'vms', filter: 'host:rack2 -web' },
   { page: 'create-vm', host: 'ab12' },
   { page: 'create-vm', host: '' },
@@ -18,14 +18,14 @@ const ROUTES: Route[] = [
   { page: 'images' },
   { page: 'networks' },
   { page: 'clock', filter: 'state:jumped' },
-  { page: 'activity' },
+  { page: 'activity', filter: '' },
 ]
 
 describe('the address', () => {
   it.each(ROUTES)('holds %o whole', (route) => expect(parseRoute(hrefOf(route))).toEqual(route))
 
   it.each(['', '#', '#/', '#/nothing-here', '#t=abc'])('%s is home', (hash) => {
-    expect(parseRoute(hash)).toEqual({ page: 'home' })
+    expect(parseRoute(hash)).toEqual({ page: 'fleet' })
   })
 
   it('survives a part that is no valid escape', () => {

@@ -13,7 +13,7 @@ const MAX_ENTRIES = 500
 const MAX_TASKS = 20
 const FIELDS = ['action', 'vm', 'host'] as const
 
-export function ActivityPage() {
+export function ActivityPage(_: { filter: string }) {
   const [filter, setFilter] = useState('')
   const terms = parseFilter(filter, FIELDS)
   return (

@@ -53,7 +53,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
     entry.vmId && vmName
       ? hrefOf({ page: 'vm', id: entry.vmId, tab: 'overview' })
       : entry.hostId && hostName
-        ? hrefOf({ page: 'host', id: entry.hostId })
+        ? hrefOf({ page: 'host', id: entry.hostId, tab: 'overview' })
         : undefined
   return (
     <li className="flex items-baseline gap-4 border-line border-b py-1.5 last:border-b-0">

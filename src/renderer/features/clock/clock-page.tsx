@@ -93,7 +93,8 @@ export function ClockPage({ filter }: { filter: string }) {
   )
 }
 
-const open = ({ kind, id }: ClockRow) => go(kind === 'host' ? { page: 'host', id } : { page: 'vm', id, tab: 'clock' })
+const open = ({ kind, id }: ClockRow) =>
+  go(kind === 'host' ? { page: 'host', id, tab: 'overview' } : { page: 'vm', id, tab: 'clock' })
 
 function Headline() {
   const headline = useClockHeadline()

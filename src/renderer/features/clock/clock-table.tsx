@@ -11,7 +11,9 @@ const known = (text: string) => (text ? <span title={text}>{text}</span> : <span
 function NameCell({ row }: { row: ClockRow }) {
   const Icon = row.kind === 'host' ? Server : Monitor
   const href =
-    row.kind === 'host' ? hrefOf({ page: 'host', id: row.id }) : hrefOf({ page: 'vm', id: row.id, tab: 'clock' })
+    row.kind === 'host'
+      ? hrefOf({ page: 'host', id: row.id, tab: 'overview' })
+      : hrefOf({ page: 'vm', id: row.id, tab: 'clock' })
   return (
     <span className="flex min-w-0 items-center gap-2">
       <Icon size={14} aria-hidden className="shrink-0 text-faint" />

@@ -95,7 +95,7 @@ function Measured({ vm }: { vm: Vm }) {
           [
             "Its host's clock",
             host ? (
-              <a key="host" href={hrefOf({ page: 'host', id: host.id })} className="hover:underline">
+              <a key="host" href={hrefOf({ page: 'host', id: host.id, tab: 'overview' })} className="hover:underline">
                 <StateWord state={hostClockView(host)} />
               </a>
             ) : (

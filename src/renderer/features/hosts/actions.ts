@@ -14,7 +14,7 @@ export async function addThisComputer(): Promise<void> {
       ifAbsent: true,
     })
     if (task) go({ page: 'add-host', taskId: task.id })
-    else if (host) go({ page: 'host', id: host.id })
+    else if (host) go({ page: 'host', id: host.id, tab: 'overview' })
   } catch (error) {
     toastFault(error)
   }

@@ -32,7 +32,7 @@ export function AddHostForm() {
       const { name, ssh } = requestOf(target)
       const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })
       if (task) go({ page: 'add-host', taskId: task.id })
-      else if (host) go({ page: 'host', id: host.id })
+      else if (host) go({ page: 'host', id: host.id, tab: 'overview' })
     } catch (error) {
       setFault(fromConnectError(error).toData())
     } finally {

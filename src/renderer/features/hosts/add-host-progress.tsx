@@ -73,7 +73,7 @@ function Foot({ task }: { task: Task }) {
         <span className="mr-auto flex items-center gap-1.5 text-good">
           <CheckCircle2 size={15} aria-hidden /> Ready for VMs
         </span>
-        <a href={hrefOf({ page: 'host', id: task.resultId })} className={buttonClass('plain')}>
+        <a href={hrefOf({ page: 'host', id: task.resultId, tab: 'overview' })} className={buttonClass('plain')}>
           Open the host
         </a>
         <a href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>

@@ -2,7 +2,7 @@ import { Plus, RefreshCw, Server } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { formatDuration, formatGib, formatMemory, formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { go, hrefOf } from '../../routes.tsx'
+import { go, type HostTab, hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
 import { useHost, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
@@ -20,7 +20,7 @@ import { InUse } from './host-use.tsx'
 import { HostMenu, HostState } from './hosts-table.tsx'
 import { hostFault, isCurrent, nextTryInMs, offeredKey, ownerOf, shareOf } from './view-model.ts'
 
-export function HostDetail({ id }: { id: string }) {
+export function HostDetail({ id }: { id: string; tab: HostTab }) {
   const host = useHost(id)
   const now = useNow()
   if (!host)

@@ -55,7 +55,7 @@ export function HostsPage({ filter }: { filter: string }) {
           rows={shown}
           columns={hostColumns}
           rowId={(host) => host.id}
-          onOpen={(host) => go({ page: 'host', id: host.id })}
+          onOpen={(host) => go({ page: 'host', id: host.id, tab: 'overview' })}
           dimmed={(host) => host.status === 'decommissioning'}
           initialSort={{ id: 'name', desc: false }}
           minWidth={560}

@@ -78,7 +78,7 @@ export const hostColumns: TableColumn<Host>[] = [
     sort: (h) => h.name,
     cell: (h) => (
       <span className="flex min-w-0 items-baseline gap-2">
-        <a href={hrefOf({ page: 'host', id: h.id })} className="shrink-0 font-medium hover:underline">
+        <a href={hrefOf({ page: 'host', id: h.id, tab: 'overview' })} className="shrink-0 font-medium hover:underline">
           {h.name}
         </a>
         <span className="truncate text-faint text-xs">

@@ -48,7 +48,7 @@ function HostSection({ host }: { host: Host }) {
     <section aria-label={`Networks of ${host.name}`} className="min-w-0 rounded-lg border border-line bg-panel">
       <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b px-4 py-2">
         <h2 className="truncate font-medium">
-          <a href={hrefOf({ page: 'host', id: host.id })} className="hover:underline">
+          <a href={hrefOf({ page: 'host', id: host.id, tab: 'overview' })} className="hover:underline">
             {host.name}
           </a>
         </h2>

@@ -14,7 +14,7 @@ import { isOpen, taskFault, taskLine, taskTitle } from './view-model.ts'
 const MAX_SHOWN = 3
 
 const hrefOfTask = (task: Task) =>
-  task.kind === 'add_host' ? hrefOf({ page: 'add-host', taskId: task.id }) : hrefOf({ page: 'activity' })
+  task.kind === 'add_host' ? hrefOf({ page: 'add-host', taskId: task.id }) : hrefOf({ page: 'activity', filter: '' })
 
 /** Bottom of every screen: what goes on now, the last thing that failed, and whether this window is being told. */
 export function TaskStrip() {

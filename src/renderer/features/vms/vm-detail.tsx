@@ -29,8 +29,8 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
     'alt+1': () => show('overview'),
     'alt+2': console,
     'alt+3': () => show('cloud-init'),
-    'alt+4': () => show('ports'),
-    'alt+5': () => show('clock'),
+    'alt+5': () => show('ports'),
+    'alt+7': () => show('clock'),
     p: () => vm && openPublish(vm),
   })
   if (!vm)
@@ -95,8 +95,12 @@ export function VmDetail({ id, tab }: { id: string; tab: VmTab }) {
 const PARTS: Record<Exclude<VmTab, 'console'>, string> = {
   overview: 'Overview',
   'cloud-init': 'cloud-init',
+  disks: 'Disks',
   ports: 'Network & ports',
+  trust: 'Trust',
   clock: 'Clock',
+  activity: 'Activity',
+  raw: 'Raw',
 }
 
 function PartLink({ id, tab, here, children }: { id: string; tab: VmTab; here: boolean; children: string }) {
@@ -121,7 +125,7 @@ function Title({ vm }: { vm: Vm }) {
       <VmState vm={vm} strong />
       <span className="min-w-0 truncate text-dim">
         on{' '}
-        <a href={hrefOf({ page: 'host', id: vm.hostId })} className="hover:underline">
+        <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
           {vm.hostName}
         </a>
       </span>

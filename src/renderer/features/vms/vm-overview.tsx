@@ -110,7 +110,7 @@ function Unknown({ vm }: { vm: Vm }) {
     <Note>
       <strong className="font-medium">{vm.hostName} is not answering.</strong> What you see is last known. The VM may
       well be running; changes are kept and carried out when the host is back.{' '}
-      <a href={hrefOf({ page: 'host', id: vm.hostId })} className="text-accent underline">
+      <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="text-accent underline">
         Look at the host
       </a>
     </Note>

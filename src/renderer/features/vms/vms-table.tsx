@@ -108,7 +108,7 @@ export const vmColumns: TableColumn<Vm>[] = [
     width: '130px',
     sort: (vm) => vm.hostName,
     cell: (vm) => (
-      <a href={hrefOf({ page: 'host', id: vm.hostId })} className="hover:underline">
+      <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
         {vm.hostName}
       </a>
     ),

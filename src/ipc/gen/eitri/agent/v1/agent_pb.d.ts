@@ -11,6 +11,8 @@ import type { CheckNetworkRequestSchema, CheckNetworkResponseSchema, ForwardRequ
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "./host_pb.js";
 import type { DropKeyRequestSchema, DropKeyResponseSchema, PutAgentRequestSchema, PutAgentResponseSchema } from "./upgrade_pb.js";
 import type { GetDesiredRequestSchema, GetDesiredResponseSchema } from "./desired_pb.js";
+import type { ShowCommandRequestSchema, ShowCommandResponseSchema } from "./command_pb.js";
+import type { GetHistoryRequestSchema, GetHistoryResponseSchema } from "./history_pb.js";
 
 /**
  * Describes the file eitri/agent/v1/agent.proto.
@@ -156,6 +158,27 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof GetDesiredRequestSchema;
     output: typeof GetDesiredResponseSchema;
+  },
+  /**
+   * The command line of a VM's hypervisor, as it runs and as its next start would be. Changes nothing. An older agent does
+   * not know the call.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.ShowCommand
+   */
+  showCommand: {
+    methodKind: "unary";
+    input: typeof ShowCommandRequestSchema;
+    output: typeof ShowCommandResponseSchema;
+  },
+  /**
+   * What this host or one of its VMs took over the last day at most. An older agent does not know the call.
+   *
+   * @generated from rpc eitri.agent.v1.AgentService.GetHistory
+   */
+  getHistory: {
+    methodKind: "unary";
+    input: typeof GetHistoryRequestSchema;
+    output: typeof GetHistoryResponseSchema;
   },
 }>;
 

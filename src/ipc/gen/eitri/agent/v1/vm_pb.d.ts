@@ -415,6 +415,30 @@ export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
    * @generated from field: optional uint64 disk_used_bytes = 5;
    */
   diskUsedBytes?: bigint | undefined;
+
+  /**
+   * Read from and written to its disks by its hypervisor since it started. Absent = not measured.
+   *
+   * @generated from field: optional uint64 disk_read_bytes = 6;
+   */
+  diskReadBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 disk_written_bytes = 7;
+   */
+  diskWrittenBytes?: bigint | undefined;
+
+  /**
+   * Through its network cards since it started, as the guest sees it. Absent = not measured, such as in user mode.
+   *
+   * @generated from field: optional uint64 net_rx_bytes = 8;
+   */
+  netRxBytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 net_tx_bytes = 9;
+   */
+  netTxBytes?: bigint | undefined;
 };
 
 /**

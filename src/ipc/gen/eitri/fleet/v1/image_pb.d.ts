@@ -567,6 +567,186 @@ export declare type ImportImageResponse = Message<"eitri.fleet.v1.ImportImageRes
 export declare const ImportImageResponseSchema: GenMessage<ImportImageResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.ListCatalogueRequest
+ */
+export declare type ListCatalogueRequest = Message<"eitri.fleet.v1.ListCatalogueRequest"> & {
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ListCatalogueRequest.
+ * Use `create(ListCatalogueRequestSchema)` to create a new message.
+ */
+export declare const ListCatalogueRequestSchema: GenMessage<ListCatalogueRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ListCatalogueResponse
+ */
+export declare type ListCatalogueResponse = Message<"eitri.fleet.v1.ListCatalogueResponse"> & {
+  /**
+   * @generated from field: repeated eitri.fleet.v1.CatalogueImage images = 1;
+   */
+  images: CatalogueImage[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ListCatalogueResponse.
+ * Use `create(ListCatalogueResponseSchema)` to create a new message.
+ */
+export declare const ListCatalogueResponseSchema: GenMessage<ListCatalogueResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.CatalogueImage
+ */
+export declare type CatalogueImage = Message<"eitri.fleet.v1.CatalogueImage"> & {
+  /**
+   * e.g. "debian-12-x86_64".
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * e.g. "Debian 12 (bookworm)".
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * "x86_64" or "aarch64".
+   *
+   * @generated from field: string arch = 3;
+   */
+  arch: string;
+
+  /**
+   * Where the file is; its newest build.
+   *
+   * @generated from field: string url = 4;
+   */
+  url: string;
+
+  /**
+   * The publisher's list of digests.
+   *
+   * @generated from field: string digests_url = 5;
+   */
+  digestsUrl: string;
+
+  /**
+   * About how large the download is. 0 = not known.
+   *
+   * @generated from field: uint64 about_bytes = 6;
+   */
+  aboutBytes: bigint;
+
+  /**
+   * @generated from field: string description = 7;
+   */
+  description: string;
+
+  /**
+   * Name of the image of this store made from it. Empty = none.
+   *
+   * @generated from field: string added_as = 8;
+   */
+  addedAs: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CatalogueImage.
+ * Use `create(CatalogueImageSchema)` to create a new message.
+ */
+export declare const CatalogueImageSchema: GenMessage<CatalogueImage>;
+
+/**
+ * @generated from message eitri.fleet.v1.AddCatalogueImageRequest
+ */
+export declare type AddCatalogueImageRequest = Message<"eitri.fleet.v1.AddCatalogueImageRequest"> & {
+  /**
+   * Id of the catalogue.
+   *
+   * @generated from field: string entry = 1;
+   */
+  entry: string;
+
+  /**
+   * Empty = the entry's id.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: bool make_default = 3;
+   */
+  makeDefault: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AddCatalogueImageRequest.
+ * Use `create(AddCatalogueImageRequestSchema)` to create a new message.
+ */
+export declare const AddCatalogueImageRequestSchema: GenMessage<AddCatalogueImageRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.AddCatalogueImageResponse
+ */
+export declare type AddCatalogueImageResponse = Message<"eitri.fleet.v1.AddCatalogueImageResponse"> & {
+  /**
+   * @generated from field: eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AddCatalogueImageResponse.
+ * Use `create(AddCatalogueImageResponseSchema)` to create a new message.
+ */
+export declare const AddCatalogueImageResponseSchema: GenMessage<AddCatalogueImageResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.PushImageRequest
+ */
+export declare type PushImageRequest = Message<"eitri.fleet.v1.PushImageRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string image = 1;
+   */
+  image: string;
+
+  /**
+   * @generated from field: string host = 2;
+   */
+  host: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PushImageRequest.
+ * Use `create(PushImageRequestSchema)` to create a new message.
+ */
+export declare const PushImageRequestSchema: GenMessage<PushImageRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.PushImageResponse
+ */
+export declare type PushImageResponse = Message<"eitri.fleet.v1.PushImageResponse"> & {
+  /**
+   * Absent = the host has it already.
+   *
+   * @generated from field: optional eitri.fleet.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PushImageResponse.
+ * Use `create(PushImageResponseSchema)` to create a new message.
+ */
+export declare const PushImageResponseSchema: GenMessage<PushImageResponse>;
+
+/**
  * @generated from service eitri.fleet.v1.ImageService
  */
 export declare const ImageService: GenService<{
@@ -643,6 +823,36 @@ export declare const ImageService: GenService<{
     methodKind: "unary";
     input: typeof ImportImageRequestSchema;
     output: typeof ImportImageResponseSchema;
+  },
+  /**
+   * Cloud images of well-known publishers this app knows where to find. Asks nobody.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.ListCatalogue
+   */
+  listCatalogue: {
+    methodKind: "unary";
+    input: typeof ListCatalogueRequestSchema;
+    output: typeof ListCatalogueResponseSchema;
+  },
+  /**
+   * Adds one of them: its digest is read from the publisher's own list over TLS now. Answers at once with its task.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.AddCatalogueImage
+   */
+  addCatalogueImage: {
+    methodKind: "unary";
+    input: typeof AddCatalogueImageRequestSchema;
+    output: typeof AddCatalogueImageResponseSchema;
+  },
+  /**
+   * Brings an image to a host before a VM needs it. Answers at once with its task; a host that has it answers none.
+   *
+   * @generated from rpc eitri.fleet.v1.ImageService.PushImage
+   */
+  pushImage: {
+    methodKind: "unary";
+    input: typeof PushImageRequestSchema;
+    output: typeof PushImageResponseSchema;
   },
 }>;
 

@@ -282,6 +282,84 @@ export declare type UnpublishPortResponse = Message<"eitri.fleet.v1.UnpublishPor
 export declare const UnpublishPortResponseSchema: GenMessage<UnpublishPortResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.ProbePortRequest
+ */
+export declare type ProbePortRequest = Message<"eitri.fleet.v1.ProbePortRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ProbePortRequest.
+ * Use `create(ProbePortRequestSchema)` to create a new message.
+ */
+export declare const ProbePortRequestSchema: GenMessage<ProbePortRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ProbePortResponse
+ */
+export declare type ProbePortResponse = Message<"eitri.fleet.v1.ProbePortResponse"> & {
+  /**
+   * @generated from field: repeated eitri.fleet.v1.PortProbe probes = 1;
+   */
+  probes: PortProbe[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ProbePortResponse.
+ * Use `create(ProbePortResponseSchema)` to create a new message.
+ */
+export declare const ProbePortResponseSchema: GenMessage<ProbePortResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.PortProbe
+ */
+export declare type PortProbe = Message<"eitri.fleet.v1.PortProbe"> & {
+  /**
+   * "this computer" or "host".
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * What was dialled, e.g. "192.0.2.7:8443".
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * "open" (it answers), "refused", "silent" (nothing came back), "unreachable" (no way there), "not-tried".
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * One sentence for people: what that means, and the next move. Empty = nothing to say.
+   *
+   * @generated from field: string detail = 4;
+   */
+  detail: string;
+
+  /**
+   * Milliseconds until the answer. Absent = there was none.
+   *
+   * @generated from field: optional uint32 took_ms = 5;
+   */
+  tookMs?: number | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PortProbe.
+ * Use `create(PortProbeSchema)` to create a new message.
+ */
+export declare const PortProbeSchema: GenMessage<PortProbe>;
+
+/**
  * @generated from service eitri.fleet.v1.PortService
  */
 export declare const PortService: GenService<{
@@ -314,6 +392,16 @@ export declare const PortService: GenService<{
     methodKind: "unary";
     input: typeof UnpublishPortRequestSchema;
     output: typeof UnpublishPortResponseSchema;
+  },
+  /**
+   * Tries to reach a published TCP port from this computer, and from its host, at most 5 s. Changes nothing.
+   *
+   * @generated from rpc eitri.fleet.v1.PortService.ProbePort
+   */
+  probePort: {
+    methodKind: "unary";
+    input: typeof ProbePortRequestSchema;
+    output: typeof ProbePortResponseSchema;
   },
 }>;
 

@@ -1168,6 +1168,107 @@ export declare type CloneVmResponse = Message<"eitri.fleet.v1.CloneVmResponse"> 
 export declare const CloneVmResponseSchema: GenMessage<CloneVmResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.GetVmCommandRequest
+ */
+export declare type GetVmCommandRequest = Message<"eitri.fleet.v1.GetVmCommandRequest"> & {
+  /**
+   * Name or id.
+   *
+   * @generated from field: string vm = 1;
+   */
+  vm: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.GetVmCommandRequest.
+ * Use `create(GetVmCommandRequestSchema)` to create a new message.
+ */
+export declare const GetVmCommandRequestSchema: GenMessage<GetVmCommandRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.GetVmCommandResponse
+ */
+export declare type GetVmCommandResponse = Message<"eitri.fleet.v1.GetVmCommandResponse"> & {
+  /**
+   * "qemu", "cloud-hypervisor" or "vfkit".
+   *
+   * @generated from field: string backend = 1;
+   */
+  backend: string;
+
+  /**
+   * Directory on the host the hypervisor works in.
+   *
+   * @generated from field: string cwd = 2;
+   */
+  cwd: string;
+
+  /**
+   * Absent = it does not run.
+   *
+   * @generated from field: optional uint32 pid = 3;
+   */
+  pid?: number | undefined;
+
+  /**
+   * What runs is among the parts. False for a process whose arguments the agent cannot read.
+   *
+   * @generated from field: bool runs_known = 4;
+   */
+  runsKnown: boolean;
+
+  /**
+   * @generated from field: repeated eitri.fleet.v1.CommandPart parts = 5;
+   */
+  parts: CommandPart[];
+
+  /**
+   * Why nobody can say what the next start would use, one sentence. Empty = it is known.
+   *
+   * @generated from field: string next_unknown = 6;
+   */
+  nextUnknown: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.GetVmCommandResponse.
+ * Use `create(GetVmCommandResponseSchema)` to create a new message.
+ */
+export declare const GetVmCommandResponseSchema: GenMessage<GetVmCommandResponse>;
+
+/**
+ * Arguments that belong together, such as an option and its value.
+ *
+ * @generated from message eitri.fleet.v1.CommandPart
+ */
+export declare type CommandPart = Message<"eitri.fleet.v1.CommandPart"> & {
+  /**
+   * @generated from field: repeated string args = 1;
+   */
+  args: string[];
+
+  /**
+   * What it is for, for people. Empty = it says so itself.
+   *
+   * @generated from field: string why = 2;
+   */
+  why: string;
+
+  /**
+   * "both", "running" or "next".
+   *
+   * @generated from field: string where = 3;
+   */
+  where: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.CommandPart.
+ * Use `create(CommandPartSchema)` to create a new message.
+ */
+export declare const CommandPartSchema: GenMessage<CommandPart>;
+
+/**
  * @generated from service eitri.fleet.v1.VmService
  */
 export declare const VmService: GenService<{
@@ -1277,6 +1378,16 @@ export declare const VmService: GenService<{
     methodKind: "unary";
     input: typeof CloneVmRequestSchema;
     output: typeof CloneVmResponseSchema;
+  },
+  /**
+   * The exact command line of its hypervisor, as it runs and as its next start would be. Asks the host; changes nothing.
+   *
+   * @generated from rpc eitri.fleet.v1.VmService.GetVmCommand
+   */
+  getVmCommand: {
+    methodKind: "unary";
+    input: typeof GetVmCommandRequestSchema;
+    output: typeof GetVmCommandResponseSchema;
   },
 }>;
 
