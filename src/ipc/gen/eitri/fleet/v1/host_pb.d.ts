@@ -1290,6 +1290,183 @@ export declare type UpgradeHostResponse = Message<"eitri.fleet.v1.UpgradeHostRes
 export declare const UpgradeHostResponseSchema: GenMessage<UpgradeHostResponse>;
 
 /**
+ * @generated from message eitri.fleet.v1.ShowSshRequest
+ */
+export declare type ShowSshRequest = Message<"eitri.fleet.v1.ShowSshRequest"> & {
+  /**
+   * Name or id. Empty = the one that `ssh` says, which need not be in the fleet.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * Of it host, port, user, identity_file and jump count.
+   *
+   * @generated from field: eitri.fleet.v1.SshWay ssh = 2;
+   */
+  ssh?: SshWay | undefined;
+
+  /**
+   * Read the SSH configuration although it runs commands of its own then (Match exec). False = say so instead.
+   *
+   * @generated from field: bool run_match_exec = 3;
+   */
+  runMatchExec: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ShowSshRequest.
+ * Use `create(ShowSshRequestSchema)` to create a new message.
+ */
+export declare const ShowSshRequestSchema: GenMessage<ShowSshRequest>;
+
+/**
+ * @generated from message eitri.fleet.v1.ShowSshResponse
+ */
+export declare type ShowSshResponse = Message<"eitri.fleet.v1.ShowSshResponse"> & {
+  /**
+   * The configuration has Match exec, and it was not said that it may run: nothing else is told.
+   *
+   * @generated from field: bool match_exec = 1;
+   */
+  matchExec: boolean;
+
+  /**
+   * What is dialled. Empty = the host is this computer.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * @generated from field: uint32 port = 3;
+   */
+  port: number;
+
+  /**
+   * @generated from field: string user = 4;
+   */
+  user: string;
+
+  /**
+   * Hosts on the way, first to dial first: user@address:port.
+   *
+   * @generated from field: repeated string jump = 5;
+   */
+  jump: string[];
+
+  /**
+   * Empty = none.
+   *
+   * @generated from field: string proxy_command = 6;
+   */
+  proxyCommand: string;
+
+  /**
+   * Key files in the order they are tried. Empty = none is named.
+   *
+   * @generated from field: repeated string identity_files = 7;
+   */
+  identityFiles: string[];
+
+  /**
+   * Only these keys, also from the agent.
+   *
+   * @generated from field: bool identities_only = 8;
+   */
+  identitiesOnly: boolean;
+
+  /**
+   * Socket of the SSH agent. Empty = none.
+   *
+   * @generated from field: string identity_agent = 9;
+   */
+  identityAgent: string;
+
+  /**
+   * @generated from field: repeated string known_hosts_files = 10;
+   */
+  knownHostsFiles: string[];
+
+  /**
+   * Name its key is filed under.
+   *
+   * @generated from field: string host_key_name = 11;
+   */
+  hostKeyName: string;
+
+  /**
+   * As in Host.
+   *
+   * @generated from field: string ssh_client = 12;
+   */
+  sshClient: string;
+
+  /**
+   * @generated from field: string ssh_client_detail = 13;
+   */
+  sshClientDetail: string;
+
+  /**
+   * The same way as a line for a shell.
+   *
+   * @generated from field: string command = 14;
+   */
+  command: string;
+
+  /**
+   * Keys pinned for it here. Empty = none: known_hosts or an authority there vouches for it, or it was never met.
+   *
+   * @generated from field: repeated eitri.fleet.v1.PinnedHostKey host_keys = 15;
+   */
+  hostKeys: PinnedHostKey[];
+};
+
+/**
+ * Describes the message eitri.fleet.v1.ShowSshResponse.
+ * Use `create(ShowSshResponseSchema)` to create a new message.
+ */
+export declare const ShowSshResponseSchema: GenMessage<ShowSshResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.PinnedHostKey
+ */
+export declare type PinnedHostKey = Message<"eitri.fleet.v1.PinnedHostKey"> & {
+  /**
+   * e.g. "ssh-ed25519".
+   *
+   * @generated from field: string key_type = 1;
+   */
+  keyType: string;
+
+  /**
+   * SHA256:…
+   *
+   * @generated from field: string fingerprint = 2;
+   */
+  fingerprint: string;
+
+  /**
+   * "accepted" (by a person here) or "known-hosts".
+   *
+   * @generated from field: string how = 3;
+   */
+  how: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp first_seen = 4;
+   */
+  firstSeen?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.PinnedHostKey.
+ * Use `create(PinnedHostKeySchema)` to create a new message.
+ */
+export declare const PinnedHostKeySchema: GenMessage<PinnedHostKey>;
+
+/**
  * @generated from service eitri.fleet.v1.HostService
  */
 export declare const HostService: GenService<{
@@ -1427,6 +1604,17 @@ export declare const HostService: GenService<{
     methodKind: "unary";
     input: typeof UpgradeHostRequestSchema;
     output: typeof UpgradeHostResponseSchema;
+  },
+  /**
+   * How a host is dialled, and which of its keys are trusted. Connects to nothing; asks the SSH configuration of this
+   * computer for one that is not in the fleet yet.
+   *
+   * @generated from rpc eitri.fleet.v1.HostService.ShowSsh
+   */
+  showSsh: {
+    methodKind: "unary";
+    input: typeof ShowSshRequestSchema;
+    output: typeof ShowSshResponseSchema;
   },
 }>;
 

@@ -22,7 +22,7 @@ export declare type Task = Message<"eitri.fleet.v1.Task"> & {
   id: string;
 
   /**
-   * "add_host", "remove_host", "build_image", "push_image", "import_image", "upgrade_host", "sign_in".
+   * "add_host", "remove_host", "build_image", "push_image", "import_image", "add_image", "upgrade_host", "sign_in".
    *
    * @generated from field: string kind = 2;
    */
@@ -127,6 +127,34 @@ export declare type TaskStep = Message<"eitri.fleet.v1.TaskStep"> & {
    * @generated from field: optional uint64 total_bytes = 7;
    */
   totalBytes?: bigint | undefined;
+
+  /**
+   * What it said so far, oldest first, at most 50 lines. Empty = nothing, or a task of an older version.
+   *
+   * @generated from field: repeated string log = 8;
+   */
+  log: string[];
+
+  /**
+   * What it looked at, each by itself. Empty = a step that looks at nothing.
+   *
+   * @generated from field: repeated eitri.fleet.v1.TaskCheck checks = 9;
+   */
+  checks: TaskCheck[];
+
+  /**
+   * What it puts where, for people to read. Empty = nothing.
+   *
+   * @generated from field: repeated eitri.fleet.v1.TaskFact facts = 10;
+   */
+  facts: TaskFact[];
+
+  /**
+   * Text of the commands it runs on the host. Empty = none worth showing.
+   *
+   * @generated from field: string script = 11;
+   */
+  script: string;
 };
 
 /**
@@ -134,6 +162,68 @@ export declare type TaskStep = Message<"eitri.fleet.v1.TaskStep"> & {
  * Use `create(TaskStepSchema)` to create a new message.
  */
 export declare const TaskStepSchema: GenMessage<TaskStep>;
+
+/**
+ * One line of what a step looked at.
+ *
+ * @generated from message eitri.fleet.v1.TaskCheck
+ */
+export declare type TaskCheck = Message<"eitri.fleet.v1.TaskCheck"> & {
+  /**
+   * e.g. "Virtualisation".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * "ok", "note" (it goes on, with less) or "failed".
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string detail = 3;
+   */
+  detail: string;
+
+  /**
+   * The one command that mends it, for a shell on the host. Empty = there is none.
+   *
+   * @generated from field: string command = 4;
+   */
+  command: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.TaskCheck.
+ * Use `create(TaskCheckSchema)` to create a new message.
+ */
+export declare const TaskCheckSchema: GenMessage<TaskCheck>;
+
+/**
+ * @generated from message eitri.fleet.v1.TaskFact
+ */
+export declare type TaskFact = Message<"eitri.fleet.v1.TaskFact"> & {
+  /**
+   * e.g. "Checksum".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.TaskFact.
+ * Use `create(TaskFactSchema)` to create a new message.
+ */
+export declare const TaskFactSchema: GenMessage<TaskFact>;
 
 /**
  * @generated from message eitri.fleet.v1.TaskQuestion

@@ -10,7 +10,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file eitri/fleet/v1/task.proto.
  */
 export const file_eitri_fleet_v1_task = /*@__PURE__*/
-  fileDesc("ChllaXRyaS9mbGVldC92MS90YXNrLnByb3RvEg5laXRyaS5mbGVldC52MSLRAgoEVGFzaxIKCgJpZBgBIAEoCRIMCgRraW5kGAIgASgJEg8KB3N1YmplY3QYAyABKAkSDQoFc3RhdGUYBCABKAkSJwoFc3RlcHMYBSADKAsyGC5laXRyaS5mbGVldC52MS5UYXNrU3RlcBIzCghxdWVzdGlvbhgGIAEoCzIcLmVpdHJpLmZsZWV0LnYxLlRhc2tRdWVzdGlvbkgAiAEBEikKBWZhdWx0GAcgASgLMhUuZWl0cmkuZmxlZXQudjEuRmF1bHRIAYgBARIRCglyZXN1bHRfaWQYCCABKAkSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9xdWVzdGlvbkIICgZfZmF1bHQi0wEKCFRhc2tTdGVwEgwKBG5hbWUYASABKAkSDQoFc3RhdGUYAiABKAkSDgoGZGV0YWlsGAMgASgJEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpkb25lX2J5dGVzGAYgASgEEhgKC3RvdGFsX2J5dGVzGAcgASgESACIAQFCDgoMX3RvdGFsX2J5dGVzIqgCCgxUYXNrUXVlc3Rpb24SCgoCaWQYASABKAkSMwoIaG9zdF9rZXkYAiABKAsyHy5laXRyaS5mbGVldC52MS5Ib3N0S2V5UXVlc3Rpb25IABIwCgZzZWNyZXQYAyABKAsyHi5laXRyaS5mbGVldC52MS5TZWNyZXRRdWVzdGlvbkgAEjQKCHBhY2thZ2VzGAQgASgLMiAuZWl0cmkuZmxlZXQudjEuUGFja2FnZXNRdWVzdGlvbkgAEjUKCXRha2Vfb3ZlchgFIAEoCzIgLmVpdHJpLmZsZWV0LnYxLlRha2VPdmVyUXVlc3Rpb25IABIwCgZwcm9tcHQYBiABKAsyHi5laXRyaS5mbGVldC52MS5Qcm9tcHRRdWVzdGlvbkgAQgYKBGtpbmQirQEKD0hvc3RLZXlRdWVzdGlvbhIMCgRob3N0GAEgASgJEhAKCGtleV90eXBlGAIgASgJEhMKC2ZpbmdlcnByaW50GAMgASgJEh4KEWtub3duX2ZpbmdlcnByaW50GAQgASgJSACIAQESLwoLa25vd25fc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhQKEl9rbm93bl9maW5nZXJwcmludCI7Cg5TZWNyZXRRdWVzdGlvbhIMCgR3aGF0GAEgASgJEgoKAm9mGAIgASgJEg8KB3Byb2JsZW0YAyABKAkiNAoQUGFja2FnZXNRdWVzdGlvbhIPCgdtaXNzaW5nGAEgAygJEg8KB2NvbW1hbmQYAiABKAkiYAoOUHJvbXB0UXVlc3Rpb24SCgoCb2YYASABKAkSEwoLaW5zdHJ1Y3Rpb24YAiABKAkSDgoGcHJvbXB0GAMgASgJEgwKBGVjaG8YBCABKAgSDwoHcHJvYmxlbRgFIAEoCSIrChBUYWtlT3ZlclF1ZXN0aW9uEhcKD2NvbnRyb2xsZXJfbmFtZRgBIAEoCSISChBMaXN0VGFza3NSZXF1ZXN0IjgKEUxpc3RUYXNrc1Jlc3BvbnNlEiMKBXRhc2tzGAEgAygLMhQuZWl0cmkuZmxlZXQudjEuVGFzayIcCg5HZXRUYXNrUmVxdWVzdBIKCgJpZBgBIAEoCSI1Cg9HZXRUYXNrUmVzcG9uc2USIgoEdGFzaxgBIAEoCzIULmVpdHJpLmZsZWV0LnYxLlRhc2sikgEKEUFuc3dlclRhc2tSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSEwoLcXVlc3Rpb25faWQYAiABKAkSHAoSYWNjZXB0X2ZpbmdlcnByaW50GAMgASgJSAASEAoGc2VjcmV0GAQgASgJSAASDwoFYWdyZWUYBSABKAhIABIMCgRrZWVwGAYgASgJQggKBmFuc3dlciI4ChJBbnN3ZXJUYXNrUmVzcG9uc2USIgoEdGFzaxgBIAEoCzIULmVpdHJpLmZsZWV0LnYxLlRhc2siHwoRQ2FuY2VsVGFza1JlcXVlc3QSCgoCaWQYASABKAkiOAoSQ2FuY2VsVGFza1Jlc3BvbnNlEiIKBHRhc2sYASABKAsyFC5laXRyaS5mbGVldC52MS5UYXNrMtUCCgtUYXNrU2VydmljZRJQCglMaXN0VGFza3MSIC5laXRyaS5mbGVldC52MS5MaXN0VGFza3NSZXF1ZXN0GiEuZWl0cmkuZmxlZXQudjEuTGlzdFRhc2tzUmVzcG9uc2USSgoHR2V0VGFzaxIeLmVpdHJpLmZsZWV0LnYxLkdldFRhc2tSZXF1ZXN0Gh8uZWl0cmkuZmxlZXQudjEuR2V0VGFza1Jlc3BvbnNlElMKCkFuc3dlclRhc2sSIS5laXRyaS5mbGVldC52MS5BbnN3ZXJUYXNrUmVxdWVzdBoiLmVpdHJpLmZsZWV0LnYxLkFuc3dlclRhc2tSZXNwb25zZRJTCgpDYW5jZWxUYXNrEiEuZWl0cmkuZmxlZXQudjEuQ2FuY2VsVGFza1JlcXVlc3QaIi5laXRyaS5mbGVldC52MS5DYW5jZWxUYXNrUmVzcG9uc2ViBnByb3RvMw", [file_eitri_fleet_v1_fault, file_google_protobuf_timestamp]);
+  fileDesc("ChllaXRyaS9mbGVldC92MS90YXNrLnByb3RvEg5laXRyaS5mbGVldC52MSLRAgoEVGFzaxIKCgJpZBgBIAEoCRIMCgRraW5kGAIgASgJEg8KB3N1YmplY3QYAyABKAkSDQoFc3RhdGUYBCABKAkSJwoFc3RlcHMYBSADKAsyGC5laXRyaS5mbGVldC52MS5UYXNrU3RlcBIzCghxdWVzdGlvbhgGIAEoCzIcLmVpdHJpLmZsZWV0LnYxLlRhc2tRdWVzdGlvbkgAiAEBEikKBWZhdWx0GAcgASgLMhUuZWl0cmkuZmxlZXQudjEuRmF1bHRIAYgBARIRCglyZXN1bHRfaWQYCCABKAkSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9xdWVzdGlvbkIICgZfZmF1bHQixAIKCFRhc2tTdGVwEgwKBG5hbWUYASABKAkSDQoFc3RhdGUYAiABKAkSDgoGZGV0YWlsGAMgASgJEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpkb25lX2J5dGVzGAYgASgEEhgKC3RvdGFsX2J5dGVzGAcgASgESACIAQESCwoDbG9nGAggAygJEikKBmNoZWNrcxgJIAMoCzIZLmVpdHJpLmZsZWV0LnYxLlRhc2tDaGVjaxInCgVmYWN0cxgKIAMoCzIYLmVpdHJpLmZsZWV0LnYxLlRhc2tGYWN0Eg4KBnNjcmlwdBgLIAEoCUIOCgxfdG90YWxfYnl0ZXMiSQoJVGFza0NoZWNrEgwKBG5hbWUYASABKAkSDQoFc3RhdGUYAiABKAkSDgoGZGV0YWlsGAMgASgJEg8KB2NvbW1hbmQYBCABKAkiJwoIVGFza0ZhY3QSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSKoAgoMVGFza1F1ZXN0aW9uEgoKAmlkGAEgASgJEjMKCGhvc3Rfa2V5GAIgASgLMh8uZWl0cmkuZmxlZXQudjEuSG9zdEtleVF1ZXN0aW9uSAASMAoGc2VjcmV0GAMgASgLMh4uZWl0cmkuZmxlZXQudjEuU2VjcmV0UXVlc3Rpb25IABI0CghwYWNrYWdlcxgEIAEoCzIgLmVpdHJpLmZsZWV0LnYxLlBhY2thZ2VzUXVlc3Rpb25IABI1Cgl0YWtlX292ZXIYBSABKAsyIC5laXRyaS5mbGVldC52MS5UYWtlT3ZlclF1ZXN0aW9uSAASMAoGcHJvbXB0GAYgASgLMh4uZWl0cmkuZmxlZXQudjEuUHJvbXB0UXVlc3Rpb25IAEIGCgRraW5kIq0BCg9Ib3N0S2V5UXVlc3Rpb24SDAoEaG9zdBgBIAEoCRIQCghrZXlfdHlwZRgCIAEoCRITCgtmaW5nZXJwcmludBgDIAEoCRIeChFrbm93bl9maW5nZXJwcmludBgEIAEoCUgAiAEBEi8KC2tub3duX3NpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfa25vd25fZmluZ2VycHJpbnQiOwoOU2VjcmV0UXVlc3Rpb24SDAoEd2hhdBgBIAEoCRIKCgJvZhgCIAEoCRIPCgdwcm9ibGVtGAMgASgJIjQKEFBhY2thZ2VzUXVlc3Rpb24SDwoHbWlzc2luZxgBIAMoCRIPCgdjb21tYW5kGAIgASgJImAKDlByb21wdFF1ZXN0aW9uEgoKAm9mGAEgASgJEhMKC2luc3RydWN0aW9uGAIgASgJEg4KBnByb21wdBgDIAEoCRIMCgRlY2hvGAQgASgIEg8KB3Byb2JsZW0YBSABKAkiKwoQVGFrZU92ZXJRdWVzdGlvbhIXCg9jb250cm9sbGVyX25hbWUYASABKAkiEgoQTGlzdFRhc2tzUmVxdWVzdCI4ChFMaXN0VGFza3NSZXNwb25zZRIjCgV0YXNrcxgBIAMoCzIULmVpdHJpLmZsZWV0LnYxLlRhc2siHAoOR2V0VGFza1JlcXVlc3QSCgoCaWQYASABKAkiNQoPR2V0VGFza1Jlc3BvbnNlEiIKBHRhc2sYASABKAsyFC5laXRyaS5mbGVldC52MS5UYXNrIpIBChFBbnN3ZXJUYXNrUmVxdWVzdBIPCgd0YXNrX2lkGAEgASgJEhMKC3F1ZXN0aW9uX2lkGAIgASgJEhwKEmFjY2VwdF9maW5nZXJwcmludBgDIAEoCUgAEhAKBnNlY3JldBgEIAEoCUgAEg8KBWFncmVlGAUgASgISAASDAoEa2VlcBgGIAEoCUIICgZhbnN3ZXIiOAoSQW5zd2VyVGFza1Jlc3BvbnNlEiIKBHRhc2sYASABKAsyFC5laXRyaS5mbGVldC52MS5UYXNrIh8KEUNhbmNlbFRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIjgKEkNhbmNlbFRhc2tSZXNwb25zZRIiCgR0YXNrGAEgASgLMhQuZWl0cmkuZmxlZXQudjEuVGFzazLVAgoLVGFza1NlcnZpY2USUAoJTGlzdFRhc2tzEiAuZWl0cmkuZmxlZXQudjEuTGlzdFRhc2tzUmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLkxpc3RUYXNrc1Jlc3BvbnNlEkoKB0dldFRhc2sSHi5laXRyaS5mbGVldC52MS5HZXRUYXNrUmVxdWVzdBofLmVpdHJpLmZsZWV0LnYxLkdldFRhc2tSZXNwb25zZRJTCgpBbnN3ZXJUYXNrEiEuZWl0cmkuZmxlZXQudjEuQW5zd2VyVGFza1JlcXVlc3QaIi5laXRyaS5mbGVldC52MS5BbnN3ZXJUYXNrUmVzcG9uc2USUwoKQ2FuY2VsVGFzaxIhLmVpdHJpLmZsZWV0LnYxLkNhbmNlbFRhc2tSZXF1ZXN0GiIuZWl0cmkuZmxlZXQudjEuQ2FuY2VsVGFza1Jlc3BvbnNlYgZwcm90bzM", [file_eitri_fleet_v1_fault, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.Task.
@@ -27,102 +27,116 @@ export const TaskStepSchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_task, 1);
 
 /**
+ * Describes the message eitri.fleet.v1.TaskCheck.
+ * Use `create(TaskCheckSchema)` to create a new message.
+ */
+export const TaskCheckSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_task, 2);
+
+/**
+ * Describes the message eitri.fleet.v1.TaskFact.
+ * Use `create(TaskFactSchema)` to create a new message.
+ */
+export const TaskFactSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_task, 3);
+
+/**
  * Describes the message eitri.fleet.v1.TaskQuestion.
  * Use `create(TaskQuestionSchema)` to create a new message.
  */
 export const TaskQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 2);
+  messageDesc(file_eitri_fleet_v1_task, 4);
 
 /**
  * Describes the message eitri.fleet.v1.HostKeyQuestion.
  * Use `create(HostKeyQuestionSchema)` to create a new message.
  */
 export const HostKeyQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 3);
+  messageDesc(file_eitri_fleet_v1_task, 5);
 
 /**
  * Describes the message eitri.fleet.v1.SecretQuestion.
  * Use `create(SecretQuestionSchema)` to create a new message.
  */
 export const SecretQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 4);
+  messageDesc(file_eitri_fleet_v1_task, 6);
 
 /**
  * Describes the message eitri.fleet.v1.PackagesQuestion.
  * Use `create(PackagesQuestionSchema)` to create a new message.
  */
 export const PackagesQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 5);
+  messageDesc(file_eitri_fleet_v1_task, 7);
 
 /**
  * Describes the message eitri.fleet.v1.PromptQuestion.
  * Use `create(PromptQuestionSchema)` to create a new message.
  */
 export const PromptQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 6);
+  messageDesc(file_eitri_fleet_v1_task, 8);
 
 /**
  * Describes the message eitri.fleet.v1.TakeOverQuestion.
  * Use `create(TakeOverQuestionSchema)` to create a new message.
  */
 export const TakeOverQuestionSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 7);
+  messageDesc(file_eitri_fleet_v1_task, 9);
 
 /**
  * Describes the message eitri.fleet.v1.ListTasksRequest.
  * Use `create(ListTasksRequestSchema)` to create a new message.
  */
 export const ListTasksRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 8);
+  messageDesc(file_eitri_fleet_v1_task, 10);
 
 /**
  * Describes the message eitri.fleet.v1.ListTasksResponse.
  * Use `create(ListTasksResponseSchema)` to create a new message.
  */
 export const ListTasksResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 9);
+  messageDesc(file_eitri_fleet_v1_task, 11);
 
 /**
  * Describes the message eitri.fleet.v1.GetTaskRequest.
  * Use `create(GetTaskRequestSchema)` to create a new message.
  */
 export const GetTaskRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 10);
+  messageDesc(file_eitri_fleet_v1_task, 12);
 
 /**
  * Describes the message eitri.fleet.v1.GetTaskResponse.
  * Use `create(GetTaskResponseSchema)` to create a new message.
  */
 export const GetTaskResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 11);
+  messageDesc(file_eitri_fleet_v1_task, 13);
 
 /**
  * Describes the message eitri.fleet.v1.AnswerTaskRequest.
  * Use `create(AnswerTaskRequestSchema)` to create a new message.
  */
 export const AnswerTaskRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 12);
+  messageDesc(file_eitri_fleet_v1_task, 14);
 
 /**
  * Describes the message eitri.fleet.v1.AnswerTaskResponse.
  * Use `create(AnswerTaskResponseSchema)` to create a new message.
  */
 export const AnswerTaskResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 13);
+  messageDesc(file_eitri_fleet_v1_task, 15);
 
 /**
  * Describes the message eitri.fleet.v1.CancelTaskRequest.
  * Use `create(CancelTaskRequestSchema)` to create a new message.
  */
 export const CancelTaskRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 14);
+  messageDesc(file_eitri_fleet_v1_task, 16);
 
 /**
  * Describes the message eitri.fleet.v1.CancelTaskResponse.
  * Use `create(CancelTaskResponseSchema)` to create a new message.
  */
 export const CancelTaskResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_task, 15);
+  messageDesc(file_eitri_fleet_v1_task, 17);
 
 /**
  * @generated from service eitri.fleet.v1.TaskService
