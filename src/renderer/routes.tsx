@@ -133,6 +133,27 @@ export function hrefOf(route: Route): string {
   }
 }
 
+const SCHEME = 'eitri://'
+
+/** The address of a place outside the window: `eitri://host/<id>/vm/<id>/console`, with the host of a VM where it is known. */
+export function addressOf(route: Route, hostId = ''): string {
+  const path = hrefOf(route).slice('#/'.length)
+  if (route.page === 'fleet') return `${SCHEME}fleet`
+  const on = route.page === 'vm' && hostId !== '' ? `host/${hostId}/` : ''
+  const object = route.page === 'vm' || route.page === 'host' ? path.replace(/^(vm|host)s\//, '$1/') : path
+  return `${SCHEME}${on}${object}`
+}
+
+/** The place an address means; undefined when it is none of ours. */
+export function routeOfAddress(address: string): Route | undefined {
+  if (!address.toLowerCase().startsWith(SCHEME)) return undefined
+  const path = address
+    .slice(SCHEME.length)
+    .replace(/^host\/[^/]+\/vm\//, 'vm/')
+    .replace(/^(vm|host)\//, '$1s/')
+  return parseRoute(`#/${path}`)
+}
+
 export const go = (route: Route): void => {
   location.hash = hrefOf(route)
 }

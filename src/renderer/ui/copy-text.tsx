@@ -14,19 +14,21 @@ export function CopyText({ text, label = 'Copy' }: { text: string; label?: strin
   )
 }
 
-export function CopyButton({ text, label }: { text: string; label: string }) {
+/** Whether something was copied just now, and the act that copies. */
+export function useCopied(): [copied: boolean, copy: (text: string) => void] {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return
     const timer = setTimeout(() => setCopied(false), SAID_MS)
     return () => clearTimeout(timer)
   }, [copied])
+  return [copied, (text) => void navigator.clipboard.writeText(text).then(() => setCopied(true))]
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, copy] = useCopied()
   return (
-    <IconButton
-      className="-my-1"
-      label={copied ? 'Copied' : label}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-    >
+    <IconButton className="-my-1" label={copied ? 'Copied' : label} onClick={() => copy(text)}>
       {copied ? <Check size={14} aria-hidden className="text-good" /> : <Copy size={14} aria-hidden />}
     </IconButton>
   )

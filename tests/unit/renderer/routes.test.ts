@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hrefOf, parseRoute, type Route } from '../../../src/renderer/routes.tsx'
+import { addressOf, hrefOf, parseRoute, type Route, routeOfAddress } from '../../../src/renderer/routes.tsx'
 
 const ROUTES: Route[] = [
   { page: 'fleet' },
@@ -30,5 +30,20 @@ describe('the address', () => {
 
   it('survives a part that is no valid escape', () => {
     expect(parseRoute('#/vms/%E0%A4%A')).toEqual({ page: 'vm', id: '%E0%A4%A', tab: 'overview' })
+  })
+})
+
+describe('an address outside the window', () => {
+  it.each(ROUTES)('leads back to %o', (route) => expect(routeOfAddress(addressOf(route))).toEqual(route))
+
+  it('names the host of a VM where it is known, and means the same VM', () => {
+    const address = addressOf({ page: 'vm', id: 'v1', tab: 'console' }, 'h1')
+    expect(address).toBe('eitri://host/h1/vm/v1/console')
+    expect(routeOfAddress(address)).toEqual({ page: 'vm', id: 'v1', tab: 'console' })
+  })
+
+  it('of another scheme is none of ours', () => {
+    expect(routeOfAddress('https://example.test/vm/v1')).toBeUndefined()
+    expect(routeOfAddress('eitri:vm/v1')).toBeUndefined()
   })
 })
