@@ -13,16 +13,38 @@ const TYPES = [
   'skipped',
   'state',
   'close',
+  'open-shell',
+  'resize',
 ] as const
 
 export type ConsoleLink = 'live' | 'reconnecting' | 'stopped'
+
+/** Where a shell over SSH is opened: a VM or a host of the tenant, by id or name. */
+export interface ShellPlace {
+  kind: 'vm' | 'host'
+  ref: string
+  /** Whom to log in as in a VM; empty = the login every image has. A host is logged in to as its link is. */
+  login: string
+}
+
+/** Of a terminal, in characters. */
+export interface TerminalSize {
+  rows: number
+  cols: number
+}
+
+/** Largest terminal a shell is told of. */
+export const MAX_TERMINAL: TerminalSize = { rows: 1000, cols: 1000 }
 
 /** Frames of one console, both ways; `id` is the window's own number for it. Offsets count serial bytes from 0. */
 export type ConsoleFrame =
   /** Window → broker. Absent `from` means `tailBytes` before the end. */
   | { type: 'open'; id: number; vm: string; from?: bigint; tailBytes?: number; readOnly?: boolean }
-  /** Broker → window. `head` is the oldest byte kept. Sent again after each reconnection. */
-  | { type: 'opened'; id: number; start: bigint; end: bigint; head: bigint; title: string }
+  /**
+   * Broker → window. `head` is the oldest byte kept. Sent again after each reconnection. `resizes` is of a shell: a resize
+   * reaches it; absent = its size stays as it was opened.
+   */
+  | { type: 'opened'; id: number; start: bigint; end: bigint; head: bigint; title: string; resizes?: boolean }
   | { type: 'data'; id: number; offset: bigint; bytes: Uint8Array }
   /** Window → broker: everything below `offset` is on the screen. */
   | { type: 'ack'; id: number; offset: bigint }
@@ -35,6 +57,10 @@ export type ConsoleFrame =
   | { type: 'state'; id: number; link: ConsoleLink; detail: string }
   /** Either way. From the broker: at most 120 bytes of reason, valid UTF-8. */
   | { type: 'close'; id: number; reason: string }
+  /** Window → broker. Answered by `opened` or `close`. Its bytes count from 0, are kept nowhere, and end with its connection. */
+  | ({ type: 'open-shell'; id: number } & ShellPlace & TerminalSize)
+  /** Window → broker, for a shell. */
+  | ({ type: 'resize'; id: number } & TerminalSize)
 
 const utf8 = new TextEncoder()
 const text = new TextDecoder()
@@ -70,8 +96,8 @@ function payloadOf(frame: ConsoleFrame): Uint8Array {
       return utf8.encode(JSON.stringify({ vm, from: from?.toString(), tailBytes, readOnly }))
     }
     case 'opened': {
-      const { start, end, head, title } = frame
-      return utf8.encode(JSON.stringify({ start: `${start}`, end: `${end}`, head: `${head}`, title }))
+      const { start, end, head, title, resizes } = frame
+      return utf8.encode(JSON.stringify({ start: `${start}`, end: `${end}`, head: `${head}`, title, resizes }))
     }
     case 'ack':
       return offsets(frame.offset)
@@ -88,6 +114,12 @@ function payloadOf(frame: ConsoleFrame): Uint8Array {
       return utf8.encode(JSON.stringify({ link: frame.link, detail: frame.detail }))
     case 'close':
       return utf8.encode(cutUtf8(frame.reason))
+    case 'open-shell': {
+      const { kind, ref, login, rows, cols } = frame
+      return utf8.encode(JSON.stringify({ kind, ref, login, rows, cols }))
+    }
+    case 'resize':
+      return utf8.encode(JSON.stringify({ rows: frame.rows, cols: frame.cols }))
   }
 }
 
@@ -128,6 +160,7 @@ export function decodeConsoleFrame(buffer: Uint8Array): ConsoleFrame {
         end: big(o['end']),
         head: big(o['head']),
         title: String(o['title'] ?? ''),
+        ...(o['resizes'] === true ? { resizes: true } : {}),
       }
     }
     case 'data':
@@ -155,6 +188,16 @@ export function decodeConsoleFrame(buffer: Uint8Array): ConsoleFrame {
     }
     case 'close':
       return { type, id, reason: text.decode(body) }
+    case 'open-shell': {
+      const o = json(body)
+      const { kind, ref, login = '' } = o
+      if (kind !== 'vm' && kind !== 'host') throw bad('a shell of neither a VM nor a host')
+      if (typeof ref !== 'string' || ref.length > 64) throw bad('a shell without a place')
+      if (typeof login !== 'string' || login.length > 64) throw bad('a shell with a bad login')
+      return { type, id, kind, ref, login, ...size(o) }
+    }
+    case 'resize':
+      return { type, id, ...size(json(body)) }
     default:
       throw bad(`type ${view.getUint8(0)}`)
   }
@@ -166,6 +209,12 @@ function json(body: Uint8Array): Record<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {}
   throw bad('not a JSON object')
+}
+
+function size({ rows, cols }: Record<string, unknown>): TerminalSize {
+  const within = (n: unknown, most: number): n is number => Number.isInteger(n) && Number(n) >= 1 && Number(n) <= most
+  if (!within(rows, MAX_TERMINAL.rows) || !within(cols, MAX_TERMINAL.cols)) throw bad('a terminal of no size')
+  return { rows, cols }
 }
 
 function big(value: unknown): bigint {

@@ -28,6 +28,30 @@ const frame: fc.Arbitrary<ConsoleFrame> = fc.oneof(
     link: fc.constantFrom('live' as const, 'reconnecting' as const, 'stopped' as const),
     detail: fc.string(),
   }),
+  fc.record({
+    type: fc.constant('opened' as const),
+    id,
+    start: offset,
+    end: offset,
+    head: offset,
+    title: fc.string(),
+    resizes: fc.constant(true),
+  }),
+  fc.record({
+    type: fc.constant('open-shell' as const),
+    id,
+    kind: fc.constantFrom('vm' as const, 'host' as const),
+    ref: fc.string({ maxLength: 64 }),
+    login: fc.string({ maxLength: 64 }),
+    rows: fc.integer({ min: 1, max: 1000 }),
+    cols: fc.integer({ min: 1, max: 1000 }),
+  }),
+  fc.record({
+    type: fc.constant('resize' as const),
+    id,
+    rows: fc.integer({ min: 1, max: 1000 }),
+    cols: fc.integer({ min: 1, max: 1000 }),
+  }),
   fc.record({ type: fc.constant('close' as const), id, reason: fc.string({ maxLength: 30, unit: 'grapheme-ascii' }) }),
 )
 

@@ -1,5 +1,5 @@
-import type { ConsoleFrame } from '../../../ipc/console-frames.ts'
-import { LIMITS } from '../../../ipc/units.ts'
+import type { ConsoleFrame, ShellPlace, TerminalSize } from '../../../ipc/console-frames.ts'
+import { KiB, LIMITS, MiB } from '../../../ipc/units.ts'
 import { formatBytes } from '../../lib/format.ts'
 
 /** The shared duplex, as one console uses it. */
@@ -14,9 +14,15 @@ export interface ConsoleSink {
   write(bytes: Uint8Array | string, done: () => void): void
 }
 
+/** What a pane shows: the serial console of a VM, or a shell over SSH. */
+export type SessionTarget = { kind: 'console'; vmId: string } | { kind: 'shell'; place: ShellPlace }
+
 export interface ConsoleState {
-  /** `opening` until the first answer; `lost` = the app does not answer; `closed` is final. */
-  link: 'opening' | 'live' | 'reconnecting' | 'stopped' | 'lost' | 'closed'
+  /**
+   * `opening` until the first answer; `lost` = the app does not answer; `resting` = nobody looks, and it goes on from here
+   * when somebody does; `closed` is final.
+   */
+  link: 'opening' | 'live' | 'reconnecting' | 'stopped' | 'lost' | 'resting' | 'closed'
   detail: string
   /** Whether what is typed reaches the guest. */
   keyboard: boolean
@@ -25,21 +31,54 @@ export interface ConsoleState {
   /** Open, and the guest has printed nothing since it was made. */
   silent: boolean
   title: string
+  /** A shell that is told of the size of its view. */
+  resizes: boolean
+  /** More came than can be shown: the newest is, and this many bytes are only in the log of the host. */
+  notShown: bigint
 }
 
-const TAIL_BYTES = 256 * 1024
+const TAIL_BYTES = 256 * KiB
+/** Output at this speed is looked at for how far behind it is, bytes in LOOK_MS. */
+const FAST_BYTES = 2 * MiB
+const LOOK_MS = 2_000
+/** Further behind than this nobody reads it: the newest is shown instead. */
+const MAX_BEHIND_BYTES = BigInt(8 * MiB)
 const MAX_QUEUED_INPUT = LIMITS.consoleInputBytes
 /** After a hole in the text the modes a program had set are not known any more: leave alternate screen, mouse and paste modes. */
 const RESET_MODES = '\x1b[!p\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l'
 
-/** One console of one VM over the shared duplex: contiguous bytes to the sink, acks back, the keyboard to the guest. */
+const FIRST: ConsoleState = {
+  link: 'opening',
+  detail: '',
+  keyboard: false,
+  replaying: false,
+  silent: false,
+  title: '',
+  resizes: false,
+  notShown: 0n,
+}
+
+/** What another viewer did, for the one that held the keyboard. */
+const KEYBOARD_TAKEN = 'another viewer took the keyboard'
+const SHELL_LOST = 'the app was lost for a moment, and the shell ended with its connection'
+
+/** One console of one VM, or one shell, over the shared duplex: contiguous bytes to the sink, acks back, the keyboard to the guest. */
 export class ConsoleSession {
-  readonly vm: string
+  readonly target: SessionTarget
   readonly #line: ConsoleLine
   readonly #sink: ConsoleSink
   readonly #listeners = new Set<() => void>()
-  readonly #id: number
-  #state: ConsoleState = { link: 'opening', detail: '', keyboard: false, replaying: false, silent: false, title: '' }
+  #id: number
+  #state: ConsoleState = FIRST
+  #size: TerminalSize = { rows: 24, cols: 80 }
+  /** Of the log on the host, as far as it was told. */
+  #head = 0n
+  #end = 0n
+  /** The stream is being begun anew further on: what comes before its answer is not wanted. */
+  #jumping = false
+  #heldKeyboard = false
+  #looking: number | undefined
+  #looked = { at: 0, offset: 0n }
   /** Next byte to come, received; undefined before the first `opened`. */
   #next: bigint | undefined
   #parsed = 0n
@@ -51,16 +90,12 @@ export class ConsoleSession {
   #printedAt: number | undefined
   readonly #now: () => number
 
-  constructor(vm: string, line: ConsoleLine, sink: ConsoleSink, now: () => number = Date.now) {
-    this.vm = vm
+  constructor(target: SessionTarget, line: ConsoleLine, sink: ConsoleSink, now: () => number = Date.now) {
+    this.target = target
     this.#now = now
     this.#line = line
     this.#sink = sink
-    this.#id = line.join({
-      onUp: () => this.#open(),
-      onDown: () => this.#state.link !== 'closed' && this.#set({ link: 'lost', detail: '', keyboard: false }),
-      onFrame: (frame) => this.#onFrame(frame),
-    })
+    this.#id = this.#join()
   }
 
   get state(): ConsoleState {
@@ -75,6 +110,12 @@ export class ConsoleSession {
   /** When the guest was last seen to print; undefined while only text of the past was shown. */
   get printedAtMs(): number | undefined {
     return this.#printedAt
+  }
+
+  /** Bytes of the log on the host, as far as is known here. */
+  get loggedBytes(): bigint {
+    const end = this.offset > this.#end ? this.offset : this.#end
+    return end - this.#head
   }
 
   subscribe(listener: () => void): () => void {
@@ -99,16 +140,79 @@ export class ConsoleSession {
     this.#line.send({ type: 'take-keyboard', id: this.#id })
   }
 
+  /** Of the view; a shell that can be is told. */
+  resize(size: TerminalSize): void {
+    if (size.rows === this.#size.rows && size.cols === this.#size.cols) return
+    this.#size = size
+    if (this.#state.resizes && this.#state.link === 'live')
+      this.#line.send({ type: 'resize', id: this.#id, rows: size.rows, cols: size.cols })
+  }
+
+  /** Nobody looks: nothing more is sent here, nor parsed. Text stays, and `resume` goes on behind it. Not for shells. */
+  rest(): void {
+    if (this.#state.link === 'closed' || this.#state.link === 'resting' || this.target.kind === 'shell') return
+    this.#leave()
+    this.#set({ link: 'resting', detail: '', keyboard: false })
+  }
+
+  /** Somebody looks again. Does nothing to a session that does not rest. */
+  resume(): void {
+    if (this.#state.link !== 'resting') return
+    this.#set({ link: 'opening' })
+    this.#id = this.#join()
+  }
+
+  /** Asks for the stream anew, from the byte behind the last. Not for shells, whose connection is the shell. */
+  reconnect(): void {
+    if (this.target.kind === 'shell' || this.#state.link === 'closed') return
+    this.#leave()
+    this.#set({ link: 'opening', detail: '', keyboard: false })
+    this.#id = this.#join()
+  }
+
   /** Leaves the wire. The sink keeps its text. */
   close(): void {
-    this.#line.leave(this.#id)
+    this.#leave()
     this.#set({ link: 'closed', detail: '', keyboard: false, replaying: false })
   }
 
+  /** What is only in the log was seen to be. */
+  forgetNotShown(): void {
+    this.#set({ notShown: 0n })
+  }
+
+  #join(): number {
+    return this.#line.join({
+      onUp: () => this.#open(),
+      onDown: () => this.#onDown(),
+      onFrame: (frame) => this.#onFrame(frame),
+    })
+  }
+
+  #leave(): void {
+    this.#stopLooking()
+    this.#jumping = false
+    this.#line.leave(this.#id)
+  }
+
   #open(): void {
+    const { target } = this
+    this.#jumping = false
     if (this.#state.link === 'closed') return
+    if (target.kind === 'shell') {
+      this.#line.send({ type: 'open-shell', id: this.#id, ...target.place, ...this.#size })
+      return
+    }
     const from = this.#next === undefined ? { tailBytes: TAIL_BYTES } : { from: this.#next }
-    this.#line.send({ type: 'open', id: this.#id, vm: this.vm, ...from })
+    this.#line.send({ type: 'open', id: this.#id, vm: target.vmId, ...from })
+  }
+
+  #onDown(): void {
+    this.#looking = undefined
+    if (this.#state.link === 'closed') return
+    if (this.target.kind === 'shell' && this.#next !== undefined)
+      this.#set({ link: 'closed', detail: SHELL_LOST, keyboard: false, replaying: false })
+    else this.#set({ link: 'lost', detail: '', keyboard: false })
   }
 
   #onFrame(frame: ConsoleFrame): void {
@@ -123,7 +227,7 @@ export class ConsoleSession {
         this.#onSkipped(frame.from, frame.to)
         break
       case 'keyboard':
-        this.#set({ keyboard: frame.holder })
+        this.#onKeyboard(frame.holder)
         break
       case 'state':
         this.#onPower(frame.link)
@@ -137,19 +241,87 @@ export class ConsoleSession {
     }
   }
 
-  #onOpened({ start, end, title }: ConsoleFrame & { type: 'opened' }): void {
+  #onOpened({ start, end, head, title, resizes }: ConsoleFrame & { type: 'opened' }): void {
+    const jumped = this.#jumping
+    this.#jumping = false
+    this.#head = head
+    this.#end = end
     if (this.#next === undefined) {
       this.#next = start
       this.#parsed = start
+    } else if (jumped && start > this.#next) this.#passOver(this.#next, start)
+    else if (end - this.#next > MAX_BEHIND_BYTES) {
+      this.#jumpTo(end)
+      return
     }
     this.#acked = this.#parsed
     if (end > this.#replayEnd) this.#replayEnd = end
     this.#line.send({ type: 'ack', id: this.#id, offset: this.#parsed })
-    this.#set({ link: 'live', detail: '', title, replaying: this.#parsed < this.#replayEnd, silent: end === 0n })
+    this.#set({
+      link: 'live',
+      detail: '',
+      title,
+      replaying: this.#parsed < this.#replayEnd,
+      silent: end === 0n && this.target.kind === 'console',
+      resizes: resizes ?? false,
+    })
+    if (jumped && this.#heldKeyboard) this.takeKeyboard()
+    if (resizes) this.#line.send({ type: 'resize', id: this.#id, ...this.#size })
+  }
+
+  #onKeyboard(holder: boolean): void {
+    const wasMine = this.#state.keyboard
+    this.#set({ keyboard: holder, ...(holder || !wasMine || this.#jumping ? {} : { detail: KEYBOARD_TAKEN }) })
+    if (holder && this.#state.detail === KEYBOARD_TAKEN) this.#set({ detail: '' })
+  }
+
+  /** The newest instead of all: the stream is asked for again near its end. */
+  #jumpTo(end: bigint): void {
+    if (this.target.kind === 'shell') return
+    this.#heldKeyboard = this.#state.keyboard
+    this.#jumping = true
+    const from = end > BigInt(TAIL_BYTES) ? end - BigInt(TAIL_BYTES) : 0n
+    this.#line.send({ type: 'open', id: this.#id, vm: this.target.vmId, from })
+  }
+
+  #passOver(from: bigint, to: bigint): void {
+    this.#next = to
+    const missed = to - from
+    const said = `── ${formatBytes(missed)} came too fast to show: only in the log on the host ──`
+    this.#write(`${RESET_MODES}\r\n\x1b[0;2m${said}\x1b[0m\r\n`, to)
+    this.#parsed = to
+    this.#set({ notShown: this.#state.notShown + missed })
+  }
+
+  /** At full speed nobody says where the end is: another viewer that reads nothing is told. */
+  #lookForEnd(): void {
+    if (this.target.kind === 'shell' || this.#state.replaying) return
+    const now = this.#now()
+    if (now - this.#looked.at < LOOK_MS) return
+    const fast = this.offset - this.#looked.offset >= BigInt(FAST_BYTES) && this.#looked.at > 0
+    this.#looked = { at: now, offset: this.offset }
+    if (!fast || this.#looking !== undefined) return
+    const { vmId: vm } = this.target
+    const line = this.#line
+    const id = line.join({
+      onUp: () => line.send({ type: 'open', id, vm, tailBytes: 0, readOnly: true }),
+      onDown: () => {},
+      onFrame: (frame) => {
+        if (frame.type !== 'opened' && frame.type !== 'close') return
+        this.#stopLooking()
+        if (frame.type === 'opened' && frame.end - this.offset > MAX_BEHIND_BYTES) this.#jumpTo(frame.end)
+      },
+    })
+    this.#looking = id
+  }
+
+  #stopLooking(): void {
+    if (this.#looking !== undefined) this.#line.leave(this.#looking)
+    this.#looking = undefined
   }
 
   #onData(offset: bigint, bytes: Uint8Array): void {
-    if (this.#next === undefined) return
+    if (this.#next === undefined || this.#jumping) return
     if (offset > this.#next) this.#onSkipped(this.#next, offset)
     const fresh = offset < this.#next ? bytes.subarray(Number(this.#next - offset)) : bytes
     if (fresh.length === 0) return
@@ -162,6 +334,7 @@ export class ConsoleSession {
     const cut = Math.min(past, fresh.length)
     if (cut > 0) this.#write(fresh.subarray(0, cut), start + BigInt(cut))
     if (cut < fresh.length) this.#write(fresh.subarray(cut), this.#next)
+    this.#lookForEnd()
   }
 
   /** Said in its turn among the bytes: what comes is of another boot, and the modes of the last one are gone with it. */
@@ -173,7 +346,7 @@ export class ConsoleSession {
   }
 
   #onSkipped(from: bigint, to: bigint): void {
-    if (this.#next === undefined || to <= this.#next) return
+    if (this.#next === undefined || to <= this.#next || this.#jumping) return
     this.#next = to
     const lost = formatBytes(to - from)
     this.#write(`${RESET_MODES}\r\n\x1b[0;2m── ${lost} skipped: no longer kept by the host ──\x1b[0m\r\n`, to)

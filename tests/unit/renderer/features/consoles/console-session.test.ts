@@ -24,7 +24,7 @@ function aConsole() {
     },
   }
   const session = new ConsoleSession(
-    'web-1',
+    { kind: 'console', vmId: 'web-1' },
     line,
     { write: (bytes, done) => queue.push({ bytes, done }) },
     () => clock.now,
