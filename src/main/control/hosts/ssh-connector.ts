@@ -42,9 +42,11 @@ export async function reach(
 ): Promise<AgentLink> {
   const connection = await signInTo(deps, host, signal, asker)
   try {
-    if (host.agent.socketPath !== RUN_ALONE) await firstExec(connection, host.name, signal)
-    const { clock } = deps
-    return await openAgent(connection, placeOf(deps, host), { host: host.name, clock, signal, mayStart: true })
+    // Not waited for: what the login shell does at its start may take seconds.
+    const sessionFree = host.agent.socketPath === RUN_ALONE ? undefined : firstExec(connection, host.name, signal)
+    sessionFree?.catch(() => {})
+    const options = { host: host.name, clock: deps.clock, signal, mayStart: true, sessionFree }
+    return await openAgent(connection, placeOf(deps, host), options)
   } catch (error) {
     connection.close()
     throw error
@@ -77,6 +79,8 @@ export interface OpenAgentOptions {
   mayStart: boolean
   /** Through the agent's own program alone; by sudo for a login that may not open its socket yet. */
   bridge?: { sudo?: SudoAs }
+  /** Settles when no session channel is in use: a server may allow but one. Absent = none is. */
+  sessionFree?: Promise<void> | undefined
   /** Runs once when the link ended. Absent = the connection is closed then. */
   onEnd?: () => void
 }
@@ -88,7 +92,7 @@ export interface OpenAgentOptions {
 export async function openAgent(
   connection: SshConnection,
   agent: AgentPlace,
-  { host, clock, signal, mayStart, bridge, onEnd = () => connection.close() }: OpenAgentOptions,
+  { host, clock, signal, mayStart, bridge, sessionFree, onEnd = () => connection.close() }: OpenAgentOptions,
 ): Promise<AgentLink> {
   const link = async (
     carrier: 'streamlocal' | 'stdio',
@@ -119,6 +123,7 @@ export async function openAgent(
   } catch (error) {
     if (!isRefusal(error)) throw error
   }
+  await sessionFree
   // Asking the kernel first saves the agent's own program a start.
   if (startable && !(await isListening(connection, agent.socketPath, host, signal))) {
     await start()
