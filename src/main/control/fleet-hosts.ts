@@ -14,6 +14,7 @@ import { ownKey } from './hosts/own-key.ts'
 import { removeAgent } from './hosts/remove-host.ts'
 import { sealedSecrets } from './hosts/sealed-secrets.ts'
 import { giveSecrets, HostSecrets } from './hosts/secrets.ts'
+import { shownOfHost, shownOfWay } from './hosts/shown-ssh.ts'
 import { signInByTask } from './hosts/sign-in-task.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
 import { untilReported } from './hosts/until-reported.ts'
@@ -34,7 +35,7 @@ export interface FleetHosts {
   fleetId: string
   links: HostLinkControl
   onboarding: HostOnboarding
-  pushes: Pick<ImagePush, 'state' | 'onChange'>
+  pushes: Pick<ImagePush, 'state' | 'onChange' | 'ask'>
   secrets: Pick<HostSecrets, 'keptIn' | 'onChange'>
   life: ReturnType<typeof createHostLife>
   forgetHost(hostId: string): Promise<void>
@@ -140,6 +141,10 @@ export function createFleetHosts({ ports, stores, registry, hub, trust, keys }: 
         acceptOffered({ hosts, hostKeys, links, offered, transaction, clock }, hostId, fingerprint),
     },
     onboarding: {
+      shown: {
+        ofHost: (row) => shownOfHost(ssh, row),
+        ofWay: (way, how) => shownOfWay(ssh, way, how),
+      },
       async addHost(input, task) {
         const outcome = await addHost({ ...onboarding, tenant: input.tenant }, input, task)
         await untilReported(registry, outcome.resultId, clock)

@@ -1,8 +1,7 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
-import type { AddHostRequest, HostService, SshWay } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { AddHostRequest, HostService } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { check } from '../../../ipc/rules.ts'
-import { keepOf } from '../hosts/secrets.ts'
 import type { AuditStore } from '../store/audit-store.ts'
 import type { HostRow } from '../store/host-row.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
@@ -10,35 +9,15 @@ import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
 import { seenBy } from '../sync/seen.ts'
-import type { Keep, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
+import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { type HostLifeApiDeps, hostLifeApi } from './host-life-api.ts'
 import { type HostSignInDeps, hostSignInApi } from './host-sign-in-api.ts'
+import { type HostSshReader, hostSshApi } from './host-ssh-api.ts'
 import { principalOf } from './principal.ts'
+import { type SshInput, sshInputOf } from './ssh-input.ts'
 import { taskView } from './task-view.ts'
-
-/** How to reach a host over SSH; empty text = not given. */
-export interface SshInput {
-  host: string
-  /** Absent = as ssh says. */
-  port?: number
-  user: string
-  identityFile: string
-  /** As `ssh -J` has it. */
-  jump: string
-  acceptHostKey: string
-  password: string
-  passphrase: string
-  useSudo: boolean
-  sudoPassword: string
-  takeOver: boolean
-  installPackages: boolean
-  /** Where secrets stay. */
-  keep: Keep
-  /** It joined by a blob of this store. */
-  joined: boolean
-}
 
 export interface AddHostInput {
   tenant: string
@@ -47,6 +26,7 @@ export interface AddHostInput {
 }
 
 export type HostOnboarding = HostSignInDeps['onboarding'] & {
+  shown: HostSshReader
   /** Its result is the host's id; nothing half-made stays when it fails. */
   addHost(input: AddHostInput, task: TaskContext): Promise<TaskOutcome>
   /** What has to be done on the host itself before it is forgotten. */
@@ -90,6 +70,7 @@ export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
     },
     ...hostSignInApi(deps, resolve),
     ...hostLifeApi(deps, resolve),
+    ...hostSshApi(deps.onboarding, resolve),
     acceptHostKey: (request, context) => {
       const { fingerprint } = check('acceptHostKey', request)
       links.acceptKey(resolve(request, context).id, fingerprint)
@@ -141,12 +122,6 @@ function wayOf({ way }: AddHostRequest): AddHostInput['way'] {
   if (way.case === 'local') return { kind: 'local', takeOver: way.value.takeOver }
   if (way.case === 'ssh') return { kind: 'ssh', ...sshInputOf(way.value) }
   throw new Fault('input/invalid', 'permanent', { field: 'way', problem: 'say local or ssh', value: '' })
-}
-
-function sshInputOf(way: SshWay): SshInput {
-  check('sshWay', way)
-  const { $typeName, $unknown, port, ...rest } = way
-  return { ...rest, keep: keepOf(way.keep), ...(port === undefined ? {} : { port }) }
 }
 
 async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: boolean; uninstall: boolean }) {

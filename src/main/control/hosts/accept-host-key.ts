@@ -32,7 +32,19 @@ export async function acceptHostKey(
   const trust = await readTrust(target, keys)
   const key = await readHostKey({ target, hostKeyOrder: trust.order, signal: task.signal, socket })
   step.detail(`${key.type} ${key.fingerprint}`)
-  return judgeShownKey({ host: target.host, key, verdict: trust.judge(key), accept }, task)
+  const accepted = await judgeShownKey({ host: target.host, key, verdict: trust.judge(key), accept }, task)
+  step.detail(acceptedWords(accepted))
+  return accepted
+}
+
+/** The key, and on whose word it is trusted. */
+export function acceptedWords({ type, fingerprint, how }: AcceptedHostKey): string {
+  const trusted = {
+    accepted: 'accepted by you',
+    'known-hosts': 'known already',
+    authority: 'signed by a certificate authority of your known_hosts, so nothing is asked',
+  }[how]
+  return `${type} ${fingerprint}, ${trusted}`
 }
 
 export interface ShownKey {

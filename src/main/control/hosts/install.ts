@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Fault } from '../../../ipc/faults.ts'
 import type { Artefact } from './artefacts.ts'
+import { agentInstallLine, unpackScript } from './install-plan.ts'
 import type { HostLook } from './look.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { shellWord } from './ssh/exec.ts'
@@ -39,11 +40,14 @@ const SCRIPT_TIMEOUT_MS = 60_000
 const INSTALL_TIMEOUT_MS = 120_000
 const UNDO_TIMEOUT_MS = 60_000
 
+/** Pure: as what it is asked to be, whether the host can or not. */
+export const wantedMode = (look: HostLook, useSudo: boolean): InstallMode =>
+  look.isRoot ? 'root' : useSudo ? 'sudo' : 'user'
+
 /** Pure. Raises ssh/sudo-refused when sudo is asked for and not there. */
 export function installMode(look: HostLook, useSudo: boolean, host: string): InstallMode {
-  if (look.isRoot) return 'root'
-  if (!useSudo) return 'user'
-  if (look.sudo !== 'none') return 'sudo'
+  const wanted = wantedMode(look, useSudo)
+  if (wanted !== 'sudo' || look.sudo !== 'none') return wanted
   const detail = look.doas ? 'there is no sudo; its doas is not used' : 'there is no sudo'
   const next = 'Install sudo there, or add the host without sudo: its agent then runs as that login.'
   throw new Fault('ssh/sudo-refused', 'permanent', { host, detail, next })
@@ -109,16 +113,7 @@ exit 1`
 }
 
 async function unpack(context: InstallContext, staging: string, artefact: Artefact): Promise<void> {
-  const folder = shellWord(staging)
-  // Run by the host's own Node.js, a bundle installs itself as such.
-  const wrapper = `printf '#!/bin/sh\\nexec "%s" "%s/agent.cjs" "$@"\\n' "$(command -v node)" "$PWD" >eitri-agent`
-  const run = artefact.kind === 'bundle' ? `mv plain agent.cjs && ${wrapper}` : 'mv plain eitri-agent'
-  const script = `
-umask 077
-cd ${folder} || exit 1
-${artefact.compressed ? 'gzip -dc sent >plain || exit 2; rm sent' : 'mv sent plain'} || exit 2
-printf 'sha256=%s\\n' "$(sha256sum plain | cut -d' ' -f1)"
-${run} && chmod 755 eitri-agent && chmod 711 .`
+  const script = unpackScript(staging, artefact)
   const { code, output, stderr } = await runScript(context.connection, script, loginOptions(context))
   const digest = /^sha256=([0-9a-f]{64})$/m.exec(output)?.[1]
   if (code !== 0) throw failed(context.host, `unpacking: ${lastLine(stderr)}`)
@@ -126,11 +121,10 @@ ${run} && chmod 755 eitri-agent && chmod 711 .`
 }
 
 async function runInstall(context: InstallContext, executable: string): Promise<Installed> {
-  const { mode, look, host } = context
+  const { host } = context
   // Not interrupted by the task: half an install cannot be told from a whole one afterwards.
   const options = { ...scriptOptions(context, INSTALL_TIMEOUT_MS), signal: AbortSignal.timeout(INSTALL_TIMEOUT_MS) }
-  const flags = mode === 'user' ? ' --user' : mode === 'sudo' ? ` --steer-user ${shellWord(look.user)}` : ''
-  const command = `${shellWord(executable)} install --json --start${flags}`
+  const command = agentInstallLine(executable, context)
   const { code, output, stderr } = await runScript(context.connection, command, options)
   const answer = lastJson(output)
   if (code !== 0) throw failed(host, errorWords(answer) || lastLine(stderr) || `it ended with ${code}`)

@@ -1,6 +1,6 @@
 import { Fault } from '../../../ipc/faults.ts'
 import type { StepContext } from '../tasks/task-context.ts'
-import { type FiledKey, judgeShownKey } from './accept-host-key.ts'
+import { acceptedWords, type FiledKey, judgeShownKey } from './accept-host-key.ts'
 import { type Door, type Entering, type Entrance, givenSecrets, rowOf } from './entrance.ts'
 import { type KeyPlace, readTrust } from './host-key-trust.ts'
 import type { KeyJudgement, OpensshDial } from './openssh/dial.ts'
@@ -41,7 +41,8 @@ export class OpensshDoor implements Door {
     this.#step = step
     this.#judging.resolve()
     const key = await this.#dial!.trusted
-    step.detail(`${key.type} ${key.fingerprint}`)
+    const filed = [...this.#keys.values()].find((one) => one.key.fingerprint === key.fingerprint)
+    step.detail(filed ? acceptedWords(filed.key) : `${key.type} ${key.fingerprint}`)
     return this
   }
 

@@ -13,8 +13,11 @@ import {
   installAgent,
   installMode,
   undoInstall,
+  wantedMode,
 } from './install.ts'
+import { installFacts, installScriptShown } from './install-plan.ts'
 import { artefactFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
+import { lookChecks } from './look-checks.ts'
 import { installPackages, missingPackages } from './packages.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { FORCED_AGENT } from './ssh/script.ts'
@@ -138,6 +141,7 @@ class SshOnboarding {
     const { name, useSudo } = this.#way
     const look = await lookAtHost(this.#connection, name, this.#task.signal)
     step.detail(lookWords(look))
+    step.checks(lookChecks(look, wantedMode(look, useSudo === true)))
     artefactFor(look, name, await readArtefacts(this.#deps.paths.agentArtefacts))
     this.#mode = installMode(look, useSudo === true, name)
     checkSpace(look, this.#mode, name)
@@ -169,6 +173,8 @@ class SshOnboarding {
     step.detail(`installing ${missing.join(', ')}`)
     const sudo = look.isRoot ? {} : { sudo: { password: this.#sudoPassword } }
     await installPackages(this.#connection, lacking, { host, signal: this.#task.signal, ...sudo })
+    const now = { ...look, qemu: true, qemuImg: true }
+    step.checks(lookChecks(now, this.#mode))
     step.detail(lookWords(look))
   }
 
@@ -197,6 +203,8 @@ class SshOnboarding {
   async #install(look: HostLook, step: StepContext): Promise<Installed> {
     const artefacts = await readArtefacts(this.#deps.paths.agentArtefacts)
     const artefact = artefactFor(look, this.#way.name, artefacts)
+    const plan = { look, mode: this.#mode, artefact, version: artefacts.version }
+    step.shows({ facts: installFacts(plan), script: installScriptShown(plan) })
     const where = this.#mode === 'user' ? `for ${look.user} alone` : 'for the whole host'
     step.detail(`agent ${artefacts.version} ${where}, SHA-256 ${artefact.sha256.slice(0, 12)}…`)
     const installed = await installAgent(this.#context(look), artefact, step.progress)

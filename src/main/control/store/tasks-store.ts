@@ -1,6 +1,6 @@
 import type { FaultData } from '../../../ipc/faults.ts'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
-import type { Question, TaskKind } from '../tasks/task-context.ts'
+import type { Question, StepCheck, StepFact, TaskKind } from '../tasks/task-context.ts'
 import type { Database } from './database.ts'
 
 export type TaskState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled'
@@ -15,6 +15,11 @@ export interface TaskStepRow {
   doneBytes: number
   /** Null = not known. */
   totalBytes: number | null
+  /** Oldest first. Absent here and below = a task of an older version, or nothing was said. */
+  log?: string[]
+  checks?: readonly StepCheck[]
+  facts?: readonly StepFact[]
+  script?: string
 }
 
 export interface TaskRow {

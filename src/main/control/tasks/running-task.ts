@@ -6,6 +6,10 @@ import type { Answer, Question, StepContext, TaskContext } from './task-context.
 
 const MAX_STEPS = 50
 const DETAIL_CHARS = 400
+/** Lines of a step's log; the oldest go first. */
+const MAX_LOG = 50
+const MAX_CHECKS = 20
+const SCRIPT_CHARS = 8_000
 
 export interface TaskSink {
   save(row: TaskRow): void
@@ -50,8 +54,11 @@ export class RunningTask implements TaskContext {
     this.#setStep(name, { state: 'running', startedAt: this.#nowText(), endedAt: null })
     try {
       const result = await run({
-        detail: (text) => this.#show(name, { detail: text.slice(0, DETAIL_CHARS) }, true),
+        detail: (text) => this.#say(name, text.slice(0, DETAIL_CHARS)),
         progress: (done, total) => this.#show(name, { doneBytes: done, totalBytes: total ?? null }, done === total),
+        checks: (checks) => this.#show(name, { checks: checks.slice(0, MAX_CHECKS) }, true),
+        shows: ({ facts, script }) =>
+          this.#show(name, { facts: facts.slice(0, MAX_CHECKS), script: script.slice(0, SCRIPT_CHARS) }, true),
       })
       this.#setStep(name, { state: 'done', endedAt: this.#nowText() })
       return result
@@ -110,6 +117,12 @@ export class RunningTask implements TaskContext {
       resultId: outcome.resultId ?? '',
       fault: outcome.fault ?? null,
     })
+  }
+
+  #say(name: string, detail: string): void {
+    const log = this.#row.steps.find((step) => step.name === name)?.log ?? []
+    const said = log.at(-1) === detail ? log : [...log, detail].slice(-MAX_LOG)
+    this.#show(name, { detail, log: said }, true)
   }
 
   #setStep(name: string, change: Partial<TaskStepRow>): void {

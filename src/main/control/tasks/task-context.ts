@@ -7,6 +7,7 @@ export type TaskKind =
   | 'build_image'
   | 'push_image'
   | 'import_image'
+  | 'add_image'
   | 'upgrade_host'
 
 /** What a task may ask a person; mirrors TaskQuestion. */
@@ -40,6 +41,25 @@ export interface StepContext {
   detail(text: string): void
   /** Bytes; total absent = unknown. Coalesced: cheap to call often. */
   progress(done: number, total?: number): void
+  /** What it looked at; replaces what it said of it before. */
+  checks(checks: readonly StepCheck[]): void
+  /** What it puts where, and the text of what it runs; replaces what it said of it before. */
+  shows(shown: { facts: readonly StepFact[]; script: string }): void
+}
+
+/** One line of what a step looked at. */
+export interface StepCheck {
+  name: string
+  /** `note`: it goes on, with less. */
+  state: 'ok' | 'note' | 'failed'
+  detail: string
+  /** What mends it, in a shell on the host. Empty = nothing that could be said. */
+  command: string
+}
+
+export interface StepFact {
+  name: string
+  value: string
 }
 
 /** What a running task sees. A task that throws is `failed` with that fault; an abort makes it `cancelled`. */

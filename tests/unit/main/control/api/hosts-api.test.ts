@@ -55,6 +55,7 @@ function anApi() {
       acceptKey: (id, fingerprint) => did.push(`accept ${id} ${fingerprint}`),
     },
     onboarding: {
+      shown: { ofHost: () => undefined, ofWay: async () => undefined },
       async addHost(input) {
         added.push(input)
         return { resultId: 'h' }

@@ -35,6 +35,29 @@ describe('tasks', () => {
     expect(store.find(id)?.endedAt).not.toBeNull()
   })
 
+  it('keep what a step said, line by line, what it looked at and what it puts where', async () => {
+    const { runner, store, start } = aRunner()
+    const id = start(async (task) => {
+      await task.step('Look', async (step) => {
+        for (const said of ['one', 'two', 'two']) step.detail(said)
+        step.checks([{ name: 'Disk', state: 'ok', detail: '9 GB', command: '' }])
+        step.shows({ facts: [{ name: 'Path', value: '/opt' }], script: 'true' })
+      })
+      return task.step('Talk', async (step) => {
+        for (let i = 0; i < 60; i++) step.detail(`line ${i}`)
+        return { resultId: '' }
+      })
+    })
+    await runner.ended(id)
+    const [look, talk] = store.find(id)?.steps ?? []
+    expect(look).toMatchObject({ log: ['one', 'two'], detail: 'two', script: 'true' })
+    expect([look?.checks, look?.facts]).toEqual([
+      [{ name: 'Disk', state: 'ok', detail: '9 GB', command: '' }],
+      [{ name: 'Path', value: '/opt' }],
+    ])
+    expect([talk?.log?.length, talk?.log?.at(0), talk?.log?.at(-1)]).toEqual([50, 'line 10', 'line 59'])
+  })
+
   it('end failed with the fault of the step that failed', async () => {
     const { runner, start } = aRunner()
     const id = start((task) =>
