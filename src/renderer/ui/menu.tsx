@@ -1,3 +1,4 @@
+import { ChevronRight } from 'lucide-react'
 import { DropdownMenu as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { cx } from '../lib/class-names.ts'
@@ -13,29 +14,76 @@ export interface MenuItem {
   onSelect: () => void
 }
 
+/** More items behind one, or words that are no item. */
+export type MenuEntry = MenuItem | 'separator' | { note: string } | { submenu: string; items: readonly MenuEntry[] }
+
+interface MenuProps {
+  trigger: ReactNode
+  items: readonly MenuEntry[]
+  /** Absent = the trigger alone opens it. */
+  open?: boolean
+  onOpenChange?: (open: boolean) => void
+  /** Runs when it closed, in place of giving the focus back to the trigger. */
+  onClosed?: () => void
+}
+
+const CONTENT =
+  'z-50 max-h-[var(--radix-dropdown-menu-content-available-height)] min-w-48 overflow-y-auto rounded-lg border border-line bg-panel p-1 shadow-pop'
+
 /** A menu behind the one element given as its trigger. A `separator` stands between groups. */
-export function Menu({ trigger, items }: { trigger: ReactNode; items: (MenuItem | 'separator')[] }) {
+export function Menu({ trigger, items, open, onOpenChange, onClosed }: MenuProps) {
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root
+      modal={false}
+      {...(open === undefined ? {} : { open })}
+      {...(onOpenChange === undefined ? {} : { onOpenChange })}
+    >
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
           align="end"
           sideOffset={4}
-          className="z-50 min-w-48 animate-[rise_100ms_ease-out] rounded-lg border border-line bg-panel p-1 shadow-pop"
+          className={cx(CONTENT, 'animate-[rise_100ms_ease-out]')}
+          onCloseAutoFocus={(event) => {
+            if (!onClosed) return
+            event.preventDefault()
+            onClosed()
+          }}
         >
-          {items.map((item, i) =>
-            item === 'separator' ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: separators have no name of their own
-              <Radix.Separator key={`separator-${i}`} className="mx-2 my-1 h-px bg-line" />
-            ) : (
-              <MenuRow key={item.label} item={item} />
-            ),
-          )}
+          <MenuRows items={items} />
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+function MenuRows({ items }: { items: readonly MenuEntry[] }) {
+  return items.map((item, i) => {
+    // biome-ignore lint/suspicious/noArrayIndexKey: separators have no name of their own
+    if (item === 'separator') return <Radix.Separator key={`separator-${i}`} className="mx-2 my-1 h-px bg-line" />
+    if ('note' in item)
+      return (
+        <Radix.Label key={item.note} className="max-w-72 px-2 py-1.5 text-faint text-xs">
+          {item.note}
+        </Radix.Label>
+      )
+    if ('submenu' in item)
+      return (
+        <Radix.Sub key={item.submenu}>
+          <Radix.SubTrigger className="flex h-8 select-none items-center gap-2 rounded-md px-2 outline-none data-[highlighted]:bg-hover data-[state=open]:bg-hover">
+            <span className="w-4" aria-hidden />
+            <span className="flex-1">{item.submenu}</span>
+            <ChevronRight size={14} aria-hidden className="text-faint" />
+          </Radix.SubTrigger>
+          <Radix.Portal>
+            <Radix.SubContent sideOffset={2} className={CONTENT}>
+              <MenuRows items={item.items} />
+            </Radix.SubContent>
+          </Radix.Portal>
+        </Radix.Sub>
+      )
+    return <MenuRow key={item.label} item={item} />
+  })
 }
 
 function MenuRow({ item }: { item: MenuItem }) {
