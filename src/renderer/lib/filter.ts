@@ -23,11 +23,30 @@ export function parseFilter(source: string, fields: readonly string[]): FilterTe
   return terms
 }
 
-/** All terms must hold; text matches anywhere in a column, whatever its case. An unfinished `field:` holds for all. */
-export function matchesFilter(record: FilterRecord, terms: readonly FilterTerm[]): boolean {
-  return terms.every((term) => {
-    if (term.text === '') return true
-    const columns = term.field === undefined ? Object.values(record) : [record[term.field] ?? '']
-    return columns.some((c) => c.toLowerCase().includes(term.text)) !== term.not
-  })
+/** A record as it is matched: lower-cased once, and all of it in one text for bare words. */
+export interface PreparedRecord {
+  whole: string
+  columns: FilterRecord
 }
+
+/** Stands between columns in the whole text, so that no word is found across two of them. */
+const BETWEEN = '\n'
+
+export function prepareRecord(record: FilterRecord): PreparedRecord {
+  const columns: FilterRecord = {}
+  for (const field in record) columns[field] = (record[field] ?? '').toLowerCase()
+  return { columns, whole: Object.values(columns).join(BETWEEN) }
+}
+
+/** All terms must hold; text matches anywhere in a column, whatever its case. An unfinished `field:` holds for all. */
+export function matchesPrepared({ whole, columns }: PreparedRecord, terms: readonly FilterTerm[]): boolean {
+  for (const { field, text, not } of terms) {
+    if (text === '') continue
+    const within = field === undefined ? whole : (columns[field] ?? '')
+    if (within.includes(text) === not) return false
+  }
+  return true
+}
+
+export const matchesFilter = (record: FilterRecord, terms: readonly FilterTerm[]): boolean =>
+  matchesPrepared(prepareRecord(record), terms)

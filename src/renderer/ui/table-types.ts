@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react'
+
+export interface TableColumn<T> {
+  id: string
+  header: string
+  /** CSS width of the column; `auto` takes what is left. */
+  width: string
+  align?: 'right'
+  /** Left out where the table is narrower than this. */
+  from?: 'middle' | 'wide'
+  /** Can be neither hidden nor moved. */
+  fixed?: boolean
+  /** Absent = the column does not sort. */
+  sort?: (row: T) => string | number | undefined
+  cell: (row: T) => ReactNode
+}
+
+export interface TableSelection {
+  selected: ReadonlySet<string>
+  onSelect: (next: ReadonlySet<string>) => void
+}
+
+export interface TableProps<T> {
+  label: string
+  rows: readonly T[]
+  columns: TableColumn<T>[]
+  rowId: (row: T) => string
+  onOpen: (row: T) => void
+  /** A quieter look for rows that are not alive. */
+  dimmed?: (row: T) => boolean
+  initialSort: Sort
+  minWidth: number
+  /** Under this name the columns a person chose are kept; absent = they cannot be chosen. */
+  name?: string
+  /** A checkbox in front of each row; x, Shift+x, Ctrl/⌘+A. */
+  selection?: TableSelection
+  /** Acts on the chosen rows that are seen, beside their count. */
+  bulk?: (ids: string[]) => ReactNode
+  /** A key pressed on a row: a single letter, or `' '`. True = it was for this table. */
+  onKey?: (key: string, row: T) => boolean
+  /** Rows under rows, by the id of the one above. */
+  tree?: { parentOf: (row: T) => string | undefined }
+  /** What is shown now (the filter): another one starts at the top again. */
+  viewKey?: string
+}
+
+export interface Sort {
+  id: string
+  desc: boolean
+}
+
+export const FROM = { any: undefined, middle: '@max-[820px]:hidden', wide: '@max-[1240px]:hidden' }
