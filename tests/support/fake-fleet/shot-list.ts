@@ -18,6 +18,7 @@ import {
   typeUserData,
   vmPage,
 } from './shot-acts.ts'
+import { FLEET_SHOTS } from './shots-fleet.ts'
 
 export interface Shot {
   name: string
@@ -489,4 +490,5 @@ export const SHOTS: Shot[] = [
     scene: networkScene,
     act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
   },
+  ...FLEET_SHOTS,
 ]

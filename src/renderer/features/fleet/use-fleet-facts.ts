@@ -1,0 +1,30 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useInfo } from '../../api/queries.ts'
+import { api } from '../../api/transport.ts'
+import { useNow } from '../../state/now.ts'
+import { useScopedHosts, useScopedPorts, useScopedVms } from '../../state/scope.ts'
+import { useTasks } from '../../state/use-fleet.ts'
+import type { FleetFacts } from './need.ts'
+
+const CAS_FRESH_MS = 60_000
+
+/** The part of the fleet in scope, as the page judges it. */
+export function useFleetFacts(): FleetFacts {
+  const hosts = useScopedHosts()
+  const vms = useScopedVms()
+  const tasks = useTasks()
+  const ports = useScopedPorts()
+  const { data: info } = useInfo()
+  const { data: cas } = useQuery({
+    queryKey: ['trust', 'cas'],
+    queryFn: () => api.trust.listCas({}),
+    select: (answer) => answer.cas,
+    staleTime: CAS_FRESH_MS,
+  })
+  const nowMs = useNow()
+  return useMemo(
+    () => ({ hosts, vms, tasks, ports, cas, storeProblem: info?.storeProblem ?? '', nowMs }),
+    [hosts, vms, tasks, ports, cas, info, nowMs],
+  )
+}
