@@ -55,4 +55,30 @@ export const IMAGE_TEXT = {
       'Nothing was added.',
       or(p['next'], 'Use a qcow2 or raw disk that stands alone, or an OVA with one disk.'),
     ),
+  'image/not-in-catalogue': (p: P) =>
+    t(`The catalogue has no image ${v(p, 'entry')}.`, NOTHING, 'See its images with "eitri image catalogue".'),
+  'image/publisher-silent': (p: P) =>
+    t(
+      `${or(p['url'], 'The publisher')} could not be read${why(p)}.`,
+      'Nothing was added.',
+      'Try again when this computer reaches it, or add the image by file.',
+    ),
+  'image/list-unusable': (p: P) =>
+    t(
+      `What ${or(p['url'], 'the publisher')} answered is not used${why(p)}.`,
+      'Nothing was added.',
+      'Open the address in a browser to see what stands there; another network may help.',
+    ),
+  'image/not-as-published': (p: P) =>
+    t(
+      `The bytes of ${image(p)} do not match the ${or(p['algorithm'], 'digest')} its publisher lists.`,
+      'They were thrown away; nothing was added.',
+      'Try again: the publisher may have put up a new build meanwhile.',
+    ),
+  'image/no-room': (p: P) =>
+    t(
+      `There is no room for ${p['image'] ? v(p, 'image') : 'the image'} where images are kept: ${v(p, 'needed')} are needed and ${v(p, 'free')} are free.`,
+      NOTHING,
+      'Remove images nobody uses, or make room on that disk.',
+    ),
 }

@@ -197,6 +197,18 @@ export const rules = {
   undeleteVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   adoptVm: z.object({ vm: nameOrId, newName: z.union([empty, name]) }),
   hostRef: z.object({ host: nameOrId }),
+  getHistory: z
+    .object({
+      host: z.union([empty, nameOrId]),
+      vm: z.union([empty, nameOrId]),
+      spanS: z.number().int().min(0).max(86_400, 'a day is kept: use at most 86400'),
+      samples: z
+        .number()
+        .int()
+        .max(1_440, 'use at most 1440')
+        .refine((n) => n !== 1, 'use at least 2'),
+    })
+    .refine((r) => (r.host === '') !== (r.vm === ''), { path: ['host'], error: 'name a host or a VM, and not both' }),
   updateHost: z.object({
     host: nameOrId,
     name: z.union([empty, name]),
@@ -212,6 +224,7 @@ export const rules = {
   }),
   mendNetwork: z.object({ host: nameOrId, findingId: oneLine(64).min(1, 'name the finding'), undo: z.boolean() }),
   acceptHostKey: z.object({ host: nameOrId, fingerprint }),
+  addCatalogueImage: z.object({ name }),
   imageRef: z.object({ image: nameOrId }),
   publishPort: z.object({
     vm: nameOrId,

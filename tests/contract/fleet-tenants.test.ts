@@ -26,6 +26,7 @@ const NAMES_NOTHING = new Set([
     'image',
     'image_url',
     'image_sha256',
+    'entry',
   ],
   ...[
     'network',

@@ -26,6 +26,7 @@ const VALUES: Record<string, (n: number) => string | number | null> = {
   'images.arch': (n) => (n === 1 ? 'x86_64' : 'aarch64'),
   'images.format': () => 'qcow2',
   'images.is_default': () => 1,
+  'images.verified': () => 'given',
   'vms.id': (n) => id('b', n),
   'vms.host_id': (n) => id('a', n),
   'vms.image_kind': () => 'kernel',

@@ -8,6 +8,7 @@ import { check } from '../../ipc/rules.ts'
 import type { FleetClient } from '../fleet-client.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { followTask } from './follow-task.ts'
+import { addFromCatalogue, imageCatalogueCommands } from './image-catalogue-commands.ts'
 import { imageGcCommand } from './image-gc-command.ts'
 import { followImport } from './image-import.ts'
 import { reference } from './options.ts'
@@ -21,6 +22,7 @@ const IMPORT_MS = 8 * 3600_000
 type StartBuild = (fleet: FleetClient, options: CallOptions) => Promise<{ task?: Task | undefined }>
 
 interface AddOptions {
+  catalogue?: string
   file?: string
   url?: string
   sha256?: string
@@ -54,7 +56,10 @@ export function imageCommands(root: Command, run: Runner): void {
   run(
     image
       .command('add <name>')
-      .description('an image hosts fetch by URL, or a disk file of this computer (qcow2, raw, or an OVA with one disk)')
+      .description(
+        'an image hosts fetch by URL, a disk file of this computer (qcow2, raw, or an OVA with one disk), or one of the catalogue',
+      )
+      .option('--catalogue <id>', 'a cloud image whose digest its publisher says now, see eitri image catalogue')
       .option('--file <file>', 'a disk file of this computer, copied into this store')
       .option('--url <url>', 'where hosts fetch it, with --sha256')
       .option('--sha256 <hex>', 'digest of its bytes')
@@ -83,6 +88,7 @@ export function imageCommands(root: Command, run: Runner): void {
   build('build-debian', 'Debian 12 with systemd and cloud-init, built here from packages', (fleet, options) =>
     fleet.images.buildDebianImage({}, options),
   )
+  imageCatalogueCommands(image, run)
   imageGcCommand(image, run)
   run(image.command('remove <name>').description('take an unused image out'), async (context, name: string) => {
     context.deadline()
@@ -94,6 +100,12 @@ export function imageCommands(root: Command, run: Runner): void {
 
 async function addImage(context: CommandContext, name: string, options: AddOptions): Promise<void> {
   const { file, url = '', sha256 = '', arch, kind, ifAbsent = false, default: makeDefault = false } = options
+  if (options.catalogue !== undefined) {
+    if (file !== undefined || url !== '' || sha256 !== '')
+      throw invalid('catalogue', options.catalogue, 'give --catalogue, --file, or --url with --sha256')
+    const added = await addFromCatalogue(context, { entry: options.catalogue, name, makeDefault })
+    return await context.answer(added.schema, added.image, () => imageSheet(added.image))
+  }
   if (file !== undefined) {
     if (url !== '' || sha256 !== '') throw invalid('file', file, 'give --file, or --url with --sha256, not both')
     if (kind !== 'disk' || options.format !== undefined)
@@ -108,7 +120,7 @@ async function addImage(context: CommandContext, name: string, options: AddOptio
       : {}
     return await context.answer(ImageSchema, image, () => imageSheet(image))
   }
-  if (url === '') throw invalid('url', '', 'give --url with --sha256, or --file')
+  if (url === '') throw invalid('url', '', 'give --url with --sha256, --file, or --catalogue')
   context.deadline()
   const checked = check('addImage', { name, url, sha256, arch, kind, format: options.format ?? '' })
   const answer = await (await context.fleet()).images.addImage(

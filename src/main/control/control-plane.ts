@@ -9,6 +9,7 @@ import { CloudInitService } from '../../ipc/gen/eitri/fleet/v1/cloud_init_pb.js'
 import { FleetService } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { HostService } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { MetricsService } from '../../ipc/gen/eitri/fleet/v1/metrics_pb.js'
 import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from '../../ipc/gen/eitri/fleet/v1/store_pb.js'
@@ -26,8 +27,9 @@ import { FleetView } from './api/fleet-view.ts'
 import { hostsApi } from './api/hosts-api.ts'
 import { imagesApi } from './api/images-api.ts'
 import { browserShell, withLaunch } from './api/loopback.ts'
+import { metricsApi } from './api/metrics-api.ts'
 import { networksApi } from './api/networks-api.ts'
-import { ownedVm } from './api/owned-vm.ts'
+import { ownedBy, ownedVm } from './api/owned-vm.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { storeApi, storeState } from './api/store-api.ts'
@@ -41,6 +43,7 @@ import { createConsoleBroker } from './consoles/broker.ts'
 import type { ConsoleVms } from './consoles/viewer.ts'
 import { createFleetHosts } from './fleet-hosts.ts'
 import { imageBuilders } from './images/builders.ts'
+import { httpsRequest } from './images/catalogue/https-get.ts'
 import { ImageFiles } from './images/image-files.ts'
 import type { Ports } from './ports.ts'
 import { needsOf } from './rebuild/restore-needs.ts'
@@ -56,7 +59,7 @@ import { fleetTrust } from './trust/fleet-trust.ts'
 import { caPassphrase } from './trust/passphrase.ts'
 import { fleetTunnels } from './tunnels/fleet-tunnels.ts'
 import { findUnowned, notOfThisFleet } from './vms/unowned-vms.ts'
-import { findVm } from './vms/vm-directory.ts'
+import { findVm, getVm as getAnyVm } from './vms/vm-directory.ts'
 
 const STOP_GRACE_MS = 3_000
 
@@ -118,6 +121,8 @@ export function createControlPlane(ports: Ports): ControlPlane {
     cacheDir: join(paths.dataDir, 'cache', 'packages'),
     tasks,
     view,
+    pushes: hosts.pushes,
+    request: httpsRequest(),
   }
   const info = {
     version,
@@ -131,6 +136,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     store: (tenant: string) => storeState({ stores, registry }, tenant),
   }
   const getVm = (tenant: string, ref: string) => ownedVm({ ...stores, view }, tenant, ref)
+  const shownRow = (tenant: string, ref: string) => ownedBy({ ...stores, view }, tenant, ref, getAnyVm)
   const routes = (router: ConnectRouter) => {
     router.service(FleetService, fleetApi(feed, info, stopping.signal))
     router.service(HostService, hostsApi({ ...stores, registry, tasks, view, clock, ...hosts }))
@@ -148,6 +154,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(ClockService, clockApi({ ...stores, registry, clock, getVm }))
     router.service(TrustService, trustApi({ ...stores, registry, trust, clock, getVm }))
     router.service(TenantService, tenantsApi({ ...stores, onTenantCreated: (tenant) => trust.ensureTenant(tenant) }))
+    router.service(MetricsService, metricsApi({ ...stores, registry, getVm: shownRow }))
     router.service(AuditService, auditApi({ ...stores, retention }))
   }
   const tunnels = fleetTunnels({

@@ -38,6 +38,8 @@ export interface Preferences {
   /** What a person put in place of a key, by the id of the act. Empty = none. */
   keys: Readonly<Record<string, string>>
   screenReader: boolean
+  /** VMs under each other, or under their hosts. */
+  vmsView: 'list' | 'tree'
   /** `auto` = open where there is room. */
   rail: 'auto' | 'open' | 'narrow'
   /** Pixels. */
@@ -65,6 +67,7 @@ export const DEFAULT_PREFERENCES: Preferences = {
   singleKeys: true,
   keys: {},
   screenReader: false,
+  vmsView: 'list',
   rail: 'auto',
   drawerWidth: 380,
   terminal: {
@@ -158,6 +161,7 @@ const readAll = group<Preferences>({
   singleKeys: flag,
   keys,
   screenReader: flag,
+  vmsView: oneOf('list', 'tree'),
   rail: oneOf('auto', 'open', 'narrow'),
   drawerWidth: within(DRAWER_WIDTH),
   terminal: group<TerminalPreferences>({

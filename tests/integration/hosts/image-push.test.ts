@@ -103,6 +103,30 @@ describe('an image on its way to a host', () => {
     expect(calls.map(({ offset }) => offset)).toEqual([0, CHUNK_BYTES])
   })
 
+  it('that somebody asked for is sent beside what the host waits for, and outlives its reports', async () => {
+    const { sha256, bytes } = put('', randomBytes(CHUNK_BYTES))
+    failures = 1
+    const asked = push.ask('h1', sha256, new AbortController().signal)
+    push.want('h1', [])
+    await asked
+    expect(held.equals(bytes)).toBe(true)
+    expect(push.state('h1', sha256)).toBeUndefined()
+  })
+
+  it('that somebody asked for and is not here ends with the reason', async () => {
+    const { signal } = new AbortController()
+    await expect(push.ask('h1', 'a'.repeat(64), signal)).rejects.toMatchObject({ code: 'image/push-failed' })
+  })
+
+  it('that somebody asked for is given up when they are', async () => {
+    const { sha256 } = put('', randomBytes(100))
+    refuse = new Fault('host/no-answer', 'transient')
+    const stop = new AbortController()
+    const asked = push.ask('h1', sha256, stop.signal)
+    stop.abort(new Fault('app/cancelled', 'cancelled'))
+    await expect(asked).rejects.toMatchObject({ code: 'app/cancelled' })
+  })
+
   it('does not hold up another one when its file is not here', async () => {
     const { sha256 } = put('', randomBytes(100))
     push.want('h1', [{ sha256: 'a'.repeat(64) }, { sha256 }])

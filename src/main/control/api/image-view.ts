@@ -22,5 +22,10 @@ export function imageView(row: ImageRow, usedBy: number, cachedOn: string[]): Im
     createdAt: timestampFromDate(row.createdAt),
     usedBy,
     cachedOn,
+    verified: row.origin.verified,
+    digestsUrl: row.origin.digestsUrl,
+    os: row.origin.os,
+    ...(row.origin.virtualBytes === null ? {} : { virtualBytes: BigInt(row.origin.virtualBytes) }),
+    catalogue: row.origin.catalogue,
   })
 }

@@ -3,21 +3,27 @@ import { isAbsolute } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type {
+  AddCatalogueImageRequest,
   AddImageRequest,
   CollectImagesRequest,
   ImageService,
   ImportImageRequest,
+  PushImageRequest,
 } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import { check } from '../../../ipc/rules.ts'
-import type { ActiveSession } from '../hosts/agent-connection.ts'
 import { collectOn } from '../hosts/image-collection.ts'
 import { type BuiltImageDeps, buildImage, type ImageBuilder } from '../images/built-image.ts'
+import { addCatalogueImage } from '../images/catalogue/add-catalogue-image.ts'
+import { entryOf, readCatalogue } from '../images/catalogue/catalogue.ts'
+import type { HttpsRequest } from '../images/catalogue/https-get.ts'
 import { importImage } from '../images/import/import-image.ts'
+import { type ImagePushes, pushImage } from '../images/push-image.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
-import type { ImageRow } from '../store/images-store.ts'
+import { type ImageRow, NO_ORIGIN } from '../store/images-store.ts'
 import type { TaskRow } from '../store/tasks-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import type { Registry } from '../sync/registry.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { principalOf } from './principal.ts'
@@ -29,12 +35,16 @@ export interface ImagesApiDeps extends BuiltImageDeps {
   tasks: TaskRunner
   view: FleetView
   hosts: HostsStore
-  registry: { active(hostId: string): ActiveSession | undefined }
+  registry: Pick<Registry, 'active' | 'live'>
+  pushes: ImagePushes
+  /** How publishers are read. */
+  request: HttpsRequest
 }
 
 /** The image catalogue. Removing an image that is kept here removes its file too. */
 export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
   const { images, view } = deps
+  const passing = new Map<string, number>()
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
   return {
     listImages: (_, context) => ({ images: view.images(principalOf(context).tenant) }),
@@ -51,6 +61,61 @@ export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService>
     },
     importImage: (request, context) => startImport(deps, principalOf(context).tenant, request),
     collectImages: (request, context) => collectImages(deps, principalOf(context).tenant, request, context.signal),
+    listCatalogue: () => ({
+      images: readCatalogue().map((entry) => ({
+        ...entry,
+        aboutBytes: BigInt(entry.aboutBytes),
+        addedAs: images.findByCatalogue(entry.id)?.name ?? '',
+      })),
+    }),
+    addCatalogueImage: (request, context) => startAdding(deps, principalOf(context).tenant, request),
+    pushImage: (request, context) => startPush(deps, principalOf(context).tenant, request, passing),
+  }
+}
+
+/** The running task of the same entry and name when there is one. Raises image/not-in-catalogue and image/name-taken. */
+function startAdding(deps: ImagesApiDeps, tenant: string, request: AddCatalogueImageRequest) {
+  const { images, tasks } = deps
+  const entry = entryOf(readCatalogue(), request.entry)
+  const { name } = check('addCatalogueImage', { name: request.name || entry.id })
+  const running = tasks.list(tenant).find(isUnderWay('add_image', name))
+  if (running) return { task: taskView(running) }
+  if (images.findByName(name)) throw new Fault('image/name-taken', 'conflict', { image: name })
+  const run = { entry, name, makeDefault: request.makeDefault }
+  return {
+    task: taskView(
+      tasks.get(
+        tenant,
+        tasks.start(tenant, 'add_image', name, (task) => addCatalogueImage(deps, run, task)),
+      ),
+    ),
+  }
+}
+
+/** No task where the host has it. Raises host/no-answer while it is not connected. */
+function startPush(deps: ImagesApiDeps, tenant: string, request: PushImageRequest, passing: Map<string, number>) {
+  const { images, hosts, registry, tasks } = deps
+  const host = hosts.resolve(tenant, check('hostRef', request).host)
+  const image = images.resolve(check('imageRef', request).image)
+  const has = registry.live(host.id).report?.images.some(({ sha256 }) => sha256 === image.sha256)
+  if (has) return {}
+  if (!registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
+  if (image.url.startsWith('http:')) {
+    const detail = 'its address is not https; the host fetches it by itself when a VM needs it'
+    throw new Fault('image/push-failed', 'permanent', { image: image.name, host: host.name, detail })
+  }
+  const subject = `${image.name} to ${host.name}`
+  const running = tasks.list(tenant).find(isUnderWay('push_image', subject))
+  if (running) return { task: taskView(running) }
+  const isKept = (sha256: string) => images.list().some((row) => row.sha256 === sha256 && row.url === '')
+  const run = { image, host: { id: host.id, name: host.name } }
+  return {
+    task: taskView(
+      tasks.get(
+        tenant,
+        tasks.start(tenant, 'push_image', subject, (task) => pushImage({ ...deps, passing, isKept }, run, task)),
+      ),
+    ),
   }
 }
 
@@ -78,6 +143,7 @@ function addImage({ images }: ImagesApiDeps, request: AddImageRequest): ImageRow
       defaultMemMb: 0,
       defaultDiskGb: 0,
       description: '',
+      origin: { ...NO_ORIGIN, verified: 'given' },
     })
   return request.makeDefault ? images.setDefault(row.id) : row
 }

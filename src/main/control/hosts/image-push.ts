@@ -58,16 +58,34 @@ export class ImagePush {
       .map(({ sha256 }) => sha256)
       .filter(isSha256)
       .slice(0, MAX_WANTED)
-    let push = this.#hosts.get(hostId)
-    if (!push) {
-      if (digests.length === 0) return
-      push = new HostPush(this.#deps, this.#check, hostId, {
-        changed: () => this.#tell(hostId),
-        over: () => this.#hosts.delete(hostId),
-      })
-      this.#hosts.set(hostId, push)
+    if (digests.length > 0 || this.#hosts.has(hostId)) this.#of(hostId).want(digests)
+  }
+
+  /** Sends a host what it did not wait for, behind what it does; goes on until the signal aborts. */
+  async ask(hostId: string, sha256: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const push = this.#of(hostId)
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    push.ask(sha256, { resolve, reject })
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', abort)
+      push.forget(sha256)
     }
-    push.want(digests)
+  }
+
+  #of(hostId: string): HostPush {
+    const known = this.#hosts.get(hostId)
+    if (known) return known
+    const push = new HostPush(this.#deps, this.#check, hostId, {
+      changed: () => this.#tell(hostId),
+      over: () => this.#hosts.delete(hostId),
+    })
+    this.#hosts.set(hostId, push)
+    return push
   }
 
   /** Undefined = not wanted, or its turn has not come. */
@@ -92,6 +110,11 @@ export class ImagePush {
   }
 }
 
+interface Asking {
+  resolve(): void
+  reject(reason: unknown): void
+}
+
 class HostPush {
   readonly #deps: ImagePushDeps
   readonly #hostId: string
@@ -100,7 +123,9 @@ class HostPush {
   readonly #check: ImageFileCheck
   readonly #changed: () => void
   readonly states = new Map<string, PushState>()
+  #reported: string[] = []
   #wanted: string[] = []
+  readonly #asked = new Map<string, Asking>()
 
   constructor(
     deps: ImagePushDeps,
@@ -112,14 +137,33 @@ class HostPush {
     this.#check = check
     this.#hostId = hostId
     this.#changed = changed
-    this.#done = Promise.resolve()
-      .then(() => this.#run())
-      .finally(over)
+    // At once behind the last look at what is wanted: one who asks later gets a new one.
+    this.#done = Promise.resolve().then(() => this.#run(over))
   }
 
   want(digests: string[]): void {
-    this.#wanted = digests
-    for (const sha256 of this.states.keys()) if (!digests.includes(sha256)) this.states.delete(sha256)
+    this.#reported = digests
+    this.#gather()
+  }
+
+  ask(sha256: string, asking: Asking): void {
+    this.#asked.get(sha256)?.reject(new Fault('app/cancelled', 'cancelled'))
+    this.#asked.set(sha256, asking)
+    this.#gather()
+  }
+
+  forget(sha256: string): void {
+    this.#asked.delete(sha256)
+    this.#gather()
+  }
+
+  /** In the order they are tried in already, new ones behind. */
+  #gather(): void {
+    const all = new Set([...this.#reported, ...this.#asked.keys()])
+    this.#wanted = [...this.#wanted.filter((sha256) => all.has(sha256)), ...all].filter(
+      (d, i, list) => list.indexOf(d) === i,
+    )
+    for (const sha256 of this.states.keys()) if (!all.has(sha256)) this.states.delete(sha256)
   }
 
   async stop(): Promise<void> {
@@ -127,7 +171,16 @@ class HostPush {
     await this.#done
   }
 
-  async #run(): Promise<void> {
+  async #run(over: () => void): Promise<void> {
+    try {
+      await this.#pushAll()
+    } finally {
+      over()
+      for (const { reject } of this.#asked.values()) reject(this.#stop.signal.reason)
+    }
+  }
+
+  async #pushAll(): Promise<void> {
     const { clock } = this.#deps
     const { signal } = this.#stop
     for (let attempt = 0; this.#wanted.length > 0 && !signal.aborted; ) {
@@ -136,6 +189,7 @@ class HostPush {
         await this.#push(sha256, AbortSignal.any([signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]))
         this.#wanted = this.#wanted.filter((digest) => digest !== sha256)
         this.states.delete(sha256)
+        this.#asked.get(sha256)?.resolve()
         this.#changed()
         attempt = 0
       } catch (error) {
@@ -150,6 +204,7 @@ class HostPush {
     const { code, message } = fault
     this.#deps.log.warn('image.push', { host: this.#hostId, sha256, code, message })
     if (code === 'image/digest-mismatch') this.#check.doubt(sha256)
+    if (fault.disposition === 'permanent') this.#asked.get(sha256)?.reject(fault)
     const wanted = this.#wanted.includes(sha256)
     // The next one may be luckier; this one waits its turn.
     if (wanted) this.#wanted = [...this.#wanted.filter((digest) => digest !== sha256), sha256]

@@ -1,3 +1,4 @@
+import { NO_ORIGIN } from '../store/images-store.ts'
 import type { ImageBuilder } from './built-image.ts'
 import { buildDebian, DEBIAN_STEPS } from './debian/build-debian.ts'
 import { debianPossible, thisDebianHost } from './debian/debian-possible.ts'
@@ -11,6 +12,7 @@ const tinyBuilder = (here: Here): ImageBuilder => ({
     kind: 'kernel',
     format: '',
     arch: 'x86_64',
+    origin: { ...NO_ORIGIN, os: 'Tiny Linux' },
     defaultVcpus: 1,
     defaultMemMb: 96,
     defaultDiskGb: 1,
@@ -29,6 +31,7 @@ const debianBuilder = (here: Here): ImageBuilder => ({
     kind: 'disk',
     format: 'qcow2',
     arch: 'x86_64',
+    origin: { ...NO_ORIGIN, os: 'Debian 12 (bookworm)' },
     defaultVcpus: 1,
     defaultMemMb: 512,
     defaultDiskGb: 4,

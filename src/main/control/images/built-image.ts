@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ImageRow, ImagesStore, NewImage } from '../store/images-store.ts'
+import { type ImageRow, type ImagesStore, type NewImage, NO_ORIGIN } from '../store/images-store.ts'
 import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { ImageFiles } from './image-files.ts'
 
@@ -49,7 +49,8 @@ function catalogued(
   { sha256, sizeBytes }: { sha256: string; sizeBytes: number },
 ): ImageRow {
   const known = images.findByName(image.name)
-  const next = { ...image, id: known?.id ?? randomBytes(16).toString('hex'), url: '', sha256, sizeBytes }
+  const origin = { ...NO_ORIGIN, ...image.origin, verified: 'built' as const }
+  const next = { ...image, origin, id: known?.id ?? randomBytes(16).toString('hex'), url: '', sha256, sizeBytes }
   const row = known ? images.replace(next) : images.create(next)
   return images.findDefault(row.arch) ? row : images.setDefault(row.id)
 }

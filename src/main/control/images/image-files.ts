@@ -43,6 +43,13 @@ export class ImageFiles {
     await synced(dirname(target))
   }
 
+  async has(sha256: string): Promise<boolean> {
+    return await stat(join(this.#dir, sha256)).then(
+      (found) => found.isFile(),
+      () => false,
+    )
+  }
+
   /** Idempotent. */
   async remove(sha256: string): Promise<void> {
     await rm(join(this.#dir, sha256), { force: true })

@@ -22,9 +22,26 @@ export interface NewImage {
   defaultMemMb: number
   defaultDiskGb: number
   description: string
+  origin?: ImageOrigin
 }
 
+/** How an image came here. */
+export interface ImageOrigin {
+  /** Where its digest comes from; empty = not noted. */
+  verified: '' | 'given' | 'built' | 'imported' | 'listed' | 'checked'
+  /** The publisher's list; empty = none. */
+  digestsUrl: string
+  os: string
+  /** Of the disk a guest sees; null = not known. */
+  virtualBytes: number | null
+  /** Entry of the catalogue; empty = none. */
+  catalogue: string
+}
+
+export const NO_ORIGIN: ImageOrigin = { verified: '', digestsUrl: '', os: '', virtualBytes: null, catalogue: '' }
+
 export interface ImageRow extends NewImage {
+  origin: ImageOrigin
   isDefault: boolean
   createdAt: Date
 }
@@ -44,6 +61,11 @@ interface Raw {
   default_disk_gb: number
   description: string
   created_at: string
+  verified: ImageOrigin['verified']
+  digests_url: string
+  os: string
+  virtual_bytes: number | null
+  catalogue: string
 }
 
 const fromRaw = (raw: Raw): ImageRow => ({
@@ -60,6 +82,13 @@ const fromRaw = (raw: Raw): ImageRow => ({
   defaultMemMb: raw.default_mem_mb,
   defaultDiskGb: raw.default_disk_gb,
   description: raw.description,
+  origin: {
+    verified: raw.verified,
+    digestsUrl: raw.digests_url,
+    os: raw.os,
+    virtualBytes: raw.virtual_bytes,
+    catalogue: raw.catalogue,
+  },
   createdAt: new Date(raw.created_at),
 })
 
@@ -87,6 +116,10 @@ export class ImagesStore {
     return this.#one('name = $value', name)
   }
 
+  findByCatalogue(entry: string): ImageRow | undefined {
+    return this.#one("catalogue = $value AND catalogue <> '' ORDER BY created_at DESC LIMIT 1", entry)
+  }
+
   findBySha256(sha256: string): ImageRow | undefined {
     return this.#one('sha256 = $value ORDER BY created_at DESC LIMIT 1', sha256)
   }
@@ -108,9 +141,9 @@ export class ImagesStore {
       try {
         this.#db.run(
           `INSERT INTO images (id, name, kind, format, arch, url, sha256, size_bytes, default_vcpus, default_mem_mb,
-             default_disk_gb, description, created_at)
+             default_disk_gb, description, created_at, verified, digests_url, os, virtual_bytes, catalogue)
            VALUES ($id, $name, $kind, $format, $arch, $url, $sha256, $sizeBytes, $defaultVcpus, $defaultMemMb,
-             $defaultDiskGb, $description, $createdAt)`,
+             $defaultDiskGb, $description, $createdAt, $verified, $digestsUrl, $os, $virtualBytes, $catalogue)`,
           this.#params(image),
         )
       } catch (error) {
@@ -129,7 +162,9 @@ export class ImagesStore {
       this.#db.run(
         `UPDATE images SET name = $name, kind = $kind, format = $format, arch = $arch, url = $url, sha256 = $sha256,
            size_bytes = $sizeBytes, default_vcpus = $defaultVcpus, default_mem_mb = $defaultMemMb,
-           default_disk_gb = $defaultDiskGb, description = $description, created_at = $createdAt WHERE id = $id`,
+           default_disk_gb = $defaultDiskGb, description = $description, created_at = $createdAt,
+           verified = $verified, digests_url = $digestsUrl, os = $os, virtual_bytes = $virtualBytes,
+           catalogue = $catalogue WHERE id = $id`,
         this.#params(image),
       )
       return this.#wrote('image.replace', image.id, before)
@@ -196,7 +231,8 @@ export class ImagesStore {
     const { defaultVcpus, defaultMemMb, defaultDiskGb } = image
     const createdAt = new Date(this.#now()).toISOString()
     const sizes = { defaultVcpus, defaultMemMb, defaultDiskGb }
-    return { id, name, kind, format, arch, url, sha256, sizeBytes, ...sizes, description, createdAt }
+    const origin = { ...NO_ORIGIN, ...image.origin }
+    return { id, name, kind, format, arch, url, sha256, sizeBytes, ...sizes, description, createdAt, ...origin }
   }
 
   #wrote(action: string, id: string, before: ImageRow | undefined): ImageRow {

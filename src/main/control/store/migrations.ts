@@ -337,6 +337,16 @@ CREATE TABLE templates (
 CREATE UNIQUE INDEX templates_name ON templates(tenant, name);
 `
 
+/** Where an image's digest comes from, what is in it, and which entry of the catalogue it was made from. */
+const IMAGE_ORIGIN = `
+ALTER TABLE images ADD COLUMN verified TEXT NOT NULL DEFAULT ''
+  CHECK (verified IN ('', 'given', 'built', 'imported', 'listed', 'checked'));
+ALTER TABLE images ADD COLUMN digests_url TEXT NOT NULL DEFAULT '';
+ALTER TABLE images ADD COLUMN os TEXT NOT NULL DEFAULT '';
+ALTER TABLE images ADD COLUMN virtual_bytes INTEGER CHECK (virtual_bytes >= 0);
+ALTER TABLE images ADD COLUMN catalogue TEXT NOT NULL DEFAULT '';
+`
+
 /** In order; one entry is never edited after a release, only followed by another. */
 export const MIGRATIONS: readonly string[] = [
   INITIAL,
@@ -349,4 +359,5 @@ export const MIGRATIONS: readonly string[] = [
   HOST_LIFE,
   VM_EDITS,
   INVARIANTS,
+  IMAGE_ORIGIN,
 ]

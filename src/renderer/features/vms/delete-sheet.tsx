@@ -1,14 +1,16 @@
 import { useRef } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatGib, shortId } from '../../lib/format.ts'
-import { usePorts } from '../../state/use-fleet.ts'
+import { usePorts, useVm } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { publishedAt } from '../ports/view-model.ts'
 import { deleteVm } from './actions.ts'
+import { ProtectedNote, SilentNote } from './force-stop-sheet.tsx'
 
-export function DeleteSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
+export function DeleteSheet({ vm: opened, onClose }: { vm: Vm; onClose: () => void }) {
+  const vm = useVm(opened.id) ?? opened
   const keep = useRef<HTMLButtonElement>(null)
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   return (
@@ -25,6 +27,7 @@ export function DeleteSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
           </Button>
           <Button
             look="danger"
+            disabled={vm.protected}
             onClick={() => {
               onClose()
               void deleteVm(vm)
@@ -51,12 +54,12 @@ export function DeleteSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
           ],
         ]}
       />
-      {vm.hostUnknown && (
-        <p className="mt-3 text-warn">
-          {vm.hostName} is not answering: the VM may still run. The delete waits and is carried out when the host is
-          back.
-        </p>
+      {vm.protected && (
+        <div className="mt-3">
+          <ProtectedNote vm={vm} what="deleted" />
+        </div>
       )}
+      {vm.hostUnknown && <SilentNote vm={vm} what="The delete" undo="Undo takes it back until then." />}
     </Dialog>
   )
 }

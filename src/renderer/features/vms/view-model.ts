@@ -23,14 +23,14 @@ export function vmState(vm: Vm, nowMs: number): StateView {
   return settled(vm, vm.power)
 }
 
-/** Faults with which its host tries again by itself. Any other one is left to a person. */
+/** Faults with which its host tries again by itself: what it is at. Any other one is left to a person. */
 const RETRIED: Partial<Record<string, Pick<StateView, 'word' | 'tone'>>> = {
-  'vm/exited': { word: 'Crashed · starts again', tone: 'bad' },
-  'vm/powered-off': { word: 'Powered off · starts again', tone: 'warn' },
-  'vm/start-failed': { word: 'Does not start · tried again', tone: 'warn' },
-  'vm/stop-failed': { word: 'Does not stop · tried again', tone: 'warn' },
-  'vm/over-capacity': { word: 'Waits for room', tone: 'warn' },
-  'host/disk-full': { word: 'Waits for room', tone: 'warn' },
+  'vm/exited': { word: 'Crashed', tone: 'bad' },
+  'vm/powered-off': { word: 'Starting', tone: 'warn' },
+  'vm/start-failed': { word: 'Starting', tone: 'warn' },
+  'vm/stop-failed': { word: 'Stopping', tone: 'warn' },
+  'vm/over-capacity': { word: 'Starting', tone: 'warn' },
+  'host/disk-full': { word: 'Starting', tone: 'warn' },
 }
 
 function failed(vm: Vm): StateView {
@@ -183,11 +183,14 @@ export function vmActions(vm: Vm) {
     start: ours && (!running || vm.phase === 'failed'),
     stop: ours && running,
     restart: ours && running && vm.phase === 'ready',
+    forceStop: ours && running && !vm.protected,
+    edit: ours,
     remove: ours,
     undelete: deleted,
     purge: deleted,
     adopt: vm.unowned && !vm.hostUnknown,
     console: !vm.unowned,
+    publish: ours,
   }
 }
 

@@ -3,11 +3,15 @@ import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { problemsOf } from '../../../ipc/rules.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
 import { adoptVm, undeleteVm } from './actions.ts'
+import { CloneSheet } from './clone-sheet.tsx'
 import { DeleteSheet } from './delete-sheet.tsx'
+import { EditSheet } from './edit-sheet.tsx'
+import { ForceStopSheet } from './force-stop-sheet.tsx'
 import { PurgeSheet } from './purge-sheet.tsx'
 import { RenameSheet } from './rename-sheet.tsx'
+import { TemplateSheet } from './template-sheet.tsx'
 
-type Kind = 'remove' | 'purge' | 'undelete' | 'adopt'
+type Kind = 'remove' | 'purge' | 'undelete' | 'adopt' | 'edit' | 'clone' | 'template' | 'forceStop'
 
 interface OpenSheet {
   open: { kind: Kind; vm: Vm } | undefined
@@ -25,6 +29,10 @@ const needsName = (vm: Vm) => isNameTaken(vm.name) || problemsOf('adoptVm', { vm
 const sheets = {
   remove: (vm: Vm) => show('remove', vm),
   purge: (vm: Vm) => show('purge', vm),
+  edit: (vm: Vm) => show('edit', vm),
+  clone: (vm: Vm) => show('clone', vm),
+  template: (vm: Vm) => show('template', vm),
+  forceStop: (vm: Vm) => show('forceStop', vm),
   /** Brings it back at once; asks for a new name when its own was taken meanwhile. */
   undelete: (vm: Vm) => (isNameTaken(vm.name) ? show('undelete', vm) : void undeleteVm(vm)),
   /** Takes it into this fleet at once; asks for a new name when its own is taken or none that may be had. */
@@ -43,6 +51,14 @@ export function VmSheets() {
       return <DeleteSheet vm={open.vm} onClose={close} />
     case 'purge':
       return <PurgeSheet vm={open.vm} onClose={close} />
+    case 'edit':
+      return <EditSheet vm={open.vm} onClose={close} isTaken={isNameTaken} />
+    case 'clone':
+      return <CloneSheet vm={open.vm} onClose={close} isTaken={isNameTaken} />
+    case 'template':
+      return <TemplateSheet vm={open.vm} onClose={close} />
+    case 'forceStop':
+      return <ForceStopSheet vm={open.vm} onClose={close} />
     case 'undelete':
     case 'adopt':
       return <RenameSheet {...open} kind={open.kind} onClose={close} isTaken={isNameTaken} />

@@ -4,17 +4,6 @@ import { formatGib, formatMemory, formatMemoryBytes, formatPermille, plural } fr
 import { Meter } from '../../ui/progress.tsx'
 import { vmUse } from './view-model.ts'
 
-const none = <span className="text-faint">–</span>
-const missing = <span className="text-faint">not reported</span>
-
-/** What a VM takes of its host, in one line of the table. */
-export function UseCell({ vm }: { vm: Vm }) {
-  const { cpu, memoryBytes } = vmUse(vm)
-  if (!cpu && memoryBytes === undefined) return vm.power === 'running' && !vm.deletedAt ? missing : none
-  const parts = [cpu && `CPU ${formatPermille(cpu.used)}`, memoryBytes !== undefined && formatMemoryBytes(memoryBytes)]
-  return <span className={vm.hostUnknown ? 'text-faint' : ''}>{parts.filter(Boolean).join(' · ')}</span>
-}
-
 /** What a VM has, and what it takes of its host: its hypervisor's memory is a number of its own, not a share of the guest's. */
 export function useRows(vm: Vm): [string, ReactNode][] {
   const { cpu, memoryBytes, disk } = vmUse(vm)

@@ -1,36 +1,47 @@
 import { Monitor, Plus } from 'lucide-react'
-import { useCallback, useMemo } from 'react'
+import { useCallback, useMemo, useState } from 'react'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { matchesFilter, parseFilter } from '../../lib/filter.ts'
 import { plural } from '../../lib/format.ts'
-import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { hrefOf, replaceRoute } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
-import { useFleet, useHosts, useVms } from '../../state/use-fleet.ts'
+import { setPreference, usePreferences } from '../../state/preferences.ts'
+import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
+import { useFleet, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { FilterBox, Page, PageTitle } from '../../ui/page.tsx'
-import { DataTable } from '../../ui/table.tsx'
+import { ViewToggle } from '../../ui/view-toggle.tsx'
+import { BulkLabels } from './bulk-labels.tsx'
+import type { BulkAct } from './bulk-plan.ts'
+import { BulkRuns } from './bulk-runs.tsx'
+import { BulkSheet } from './bulk-sheet.tsx'
+import { NoVms } from './no-vms.tsx'
 import { VM_FILTER_FIELDS, vmFilterRecord } from './view-model.ts'
-import { vmColumns } from './vms-table.tsx'
+import { VmsView } from './vms-view.tsx'
+
+const VIEWS = [
+  { id: 'list', label: 'List' },
+  { id: 'tree', label: 'Tree' },
+] as const
 
 export function VmsPage({ filter }: { filter: string }) {
-  const vms = useVms()
-  const hosts = useHosts()
-  const told = useFleet((f) => f.revision !== undefined)
-  // State words with a clock time in them only change with the data; a minute is fine enough for matching them.
-  const minute = Math.floor(useNow() / 60_000) * 60_000
-  const shown = useMemo(() => {
-    const terms = parseFilter(filter, VM_FILTER_FIELDS)
-    return terms.length === 0 ? vms : vms.filter((vm) => matchesFilter(vmFilterRecord(vm, minute), terms))
-  }, [vms, filter, minute])
+  const all = useVms().length
+  const vms = useScopedVms()
+  const hosts = useScopedHosts()
+  const shown = useShown(vms, filter)
+  const view = usePreferences((p) => p.vmsView)
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [bulk, setBulk] = useState<{ act: BulkAct; ids: readonly string[] }>()
   const setFilter = useCallback((text: string) => replaceRoute({ page: 'vms', filter: text }), [])
-  const alive = vms.filter((vm) => !vm.deletedAt).length
-  const held = vms.length - alive
-  const whole = held === 0 ? `${alive}` : `${alive}, and ${held} in quarantine`
-  const count = filter === '' ? whole : `${shown.length} of ${vms.length}`
-
+  const sheet = bulk && {
+    ids: bulk.ids,
+    onClose: () => setBulk(undefined),
+    onDone: (asked: readonly string[]) => setSelected((was) => new Set([...was].filter((id) => !asked.includes(id)))),
+  }
   return (
     <Page
-      title={<PageTitle {...(told && vms.length > 0 ? { count } : {})}>VMs</PageTitle>}
+      title={<Title vms={vms} shown={shown.length} isFiltered={filter !== ''} />}
       filter={
         vms.length > 0 && (
           <FilterBox
@@ -42,29 +53,24 @@ export function VmsPage({ filter }: { filter: string }) {
         )
       }
       actions={
-        <a href={hrefOf({ page: 'create-vm', host: '' })} className={buttonClass('primary')}>
-          <Plus size={15} aria-hidden />
-          Create VM
-        </a>
+        <>
+          {vms.length > 0 && (
+            <ViewToggle
+              label="How VMs are shown"
+              views={VIEWS}
+              value={view}
+              onView={(v) => setPreference('vmsView', v)}
+            />
+          )}
+          <a href={hrefOf({ page: 'create-vm', host: '' })} className={buttonClass('primary')}>
+            <Plus size={15} aria-hidden />
+            Create VM
+          </a>
+        </>
       }
     >
       {vms.length === 0 ? (
-        <EmptyState icon={Monitor} title="No VMs">
-          {hosts.length === 0 ? (
-            <p>Add a host first: this computer, or one you reach over SSH.</p>
-          ) : (
-            <p>Create one: about 20 s if the image is already here.</p>
-          )}
-          {hosts.length === 0 ? (
-            <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
-              Go to hosts
-            </a>
-          ) : (
-            <a href={hrefOf({ page: 'create-vm', host: '' })} className={buttonClass('plain')}>
-              Create your first VM
-            </a>
-          )}
-        </EmptyState>
+        <NoVms isScoped={all > 0} />
       ) : shown.length === 0 ? (
         <EmptyState icon={Monitor} title="No VM matches">
           <p>
@@ -73,17 +79,28 @@ export function VmsPage({ filter }: { filter: string }) {
           <Button onClick={() => setFilter('')}>Clear the filter</Button>
         </EmptyState>
       ) : (
-        <DataTable
-          label="VMs"
-          rows={shown}
-          columns={vmColumns}
-          rowId={(vm) => vm.id}
-          onOpen={(vm) => go({ page: 'vm', id: vm.id, tab: 'overview' })}
-          dimmed={(vm) => vm.deletedAt !== undefined}
-          initialSort={{ id: 'name', desc: false }}
-          minWidth={640}
-        />
+        <VmsView {...{ view, filter, hosts, selected }} vms={shown} onSelect={setSelected} onBulk={setBulk} />
       )}
+      <BulkRuns />
+      {sheet && (bulk.act.do === 'labels' ? <BulkLabels {...sheet} /> : <BulkSheet {...sheet} act={bulk.act} />)}
     </Page>
   )
+}
+
+/** State words with a clock time in them only change with the data; a minute is fine enough for matching them. */
+function useShown(vms: readonly Vm[], filter: string): readonly Vm[] {
+  const minute = Math.floor(useNow() / 60_000) * 60_000
+  return useMemo(() => {
+    const terms = parseFilter(filter, VM_FILTER_FIELDS)
+    return terms.length === 0 ? vms : vms.filter((vm) => matchesFilter(vmFilterRecord(vm, minute), terms))
+  }, [vms, filter, minute])
+}
+
+function Title({ vms, shown, isFiltered }: { vms: readonly Vm[]; shown: number; isFiltered: boolean }) {
+  const told = useFleet((f) => f.revision !== undefined)
+  const alive = vms.filter((vm) => !vm.deletedAt).length
+  const held = vms.length - alive
+  const whole = held === 0 ? `${alive}` : `${alive}, and ${held} in quarantine`
+  const count = isFiltered ? `${shown} of ${vms.length}` : whole
+  return <PageTitle {...(told && vms.length > 0 ? { count } : {})}>VMs</PageTitle>
 }

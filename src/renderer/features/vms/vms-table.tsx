@@ -1,16 +1,19 @@
 import { HousePlus, SquareTerminal, Undo2 } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { formatAgo, formatMemory } from '../../lib/format.ts'
+import { formatAgo, formatGib, formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
+import { useFleet } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
+import { guestClockView, hasClock } from '../clock/view-model.ts'
+import { labelsText } from './labels-text.ts'
+import { portsOf } from './ports-by-vm.ts'
 import { quarantineLeft, stateRank, vmActions, vmImage, vmProgress, vmRemark, vmState, vmUse } from './view-model.ts'
 import { VmMenu } from './vm-menu.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
-import { UseCell } from './vm-use.tsx'
 
 export function VmState({ vm, strong }: { vm: Vm; strong?: boolean }) {
   return <StateWord state={vmState(vm, useNow())} {...(strong ? { strong } : {})} />
@@ -91,21 +94,76 @@ function ActionsCell({ vm }: { vm: Vm }) {
   )
 }
 
-const known = (text: string) => text || <span className="text-faint">–</span>
+const none = <span className="text-faint">–</span>
+const known = (text: string) => text || none
+
+/** What it takes of its host now; last known values have lost their colour. */
+function LiveCell({ vm, text }: { vm: Vm; text: string | undefined }) {
+  if (text !== undefined) return <span className={vm.hostUnknown ? 'text-faint' : ''}>{text}</span>
+  return vm.power === 'running' && !vm.deletedAt && !vm.hostUnknown ? (
+    <span className="text-faint" title="Its host measured nothing yet">
+      …
+    </span>
+  ) : (
+    none
+  )
+}
+
+function AddressCell({ vm }: { vm: Vm }) {
+  const all = [vm.ip, vm.networkIp].filter(Boolean)
+  const [first = '', ...more] = all
+  return (
+    <span title={all.join(', ')} className={vm.hostUnknown ? 'text-faint' : ''}>
+      {known(first)}
+      {more.length > 0 && <span className="ml-1 text-faint text-xs">+{more.length}</span>}
+    </span>
+  )
+}
+
+function PortsCell({ vm }: { vm: Vm }) {
+  const ports = useFleet((f) => portsOf(f.ports, vm.id))
+  if (ports.length === 0) return none
+  const words = ports.map(({ hostPort, guestPort }) => `${hostPort} → ${guestPort}`)
+  return (
+    <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'ports' })} title={words.join(', ')} className="hover:underline">
+      {words[0]}
+      {words.length > 1 && <span className="ml-1 text-faint text-xs">+{words.length - 1}</span>}
+    </a>
+  )
+}
+
+const ClockCell = ({ vm }: { vm: Vm }) =>
+  hasClock(vm) ? (
+    <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'clock' })} className="inline-flex max-w-full hover:underline">
+      <StateWord state={guestClockView(vm)} />
+    </a>
+  ) : (
+    none
+  )
+
+const sizeText = ({ vcpus, memMb, diskGb }: Vm) => `${vcpus} · ${formatMemory(memMb)} · ${formatGib(diskGb)}`
+const cpuText = (vm: Vm) => {
+  const { cpu } = vmUse(vm)
+  return cpu && formatPermille(cpu.used)
+}
+const memoryText = (vm: Vm) => {
+  const { memoryBytes } = vmUse(vm)
+  return memoryBytes === undefined ? undefined : formatMemoryBytes(memoryBytes)
+}
 
 export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '220px',
+    width: '186px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
-  { id: 'name', header: 'Name', width: 'auto', sort: (vm) => vm.name, cell: (vm) => <NameCell vm={vm} /> },
+  { id: 'name', header: 'Name', width: 'auto', fixed: true, sort: (vm) => vm.name, cell: (vm) => <NameCell vm={vm} /> },
   {
     id: 'host',
     header: 'Host',
-    width: '130px',
+    width: '116px',
     sort: (vm) => vm.hostName,
     cell: (vm) => (
       <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
@@ -116,52 +174,76 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'ip',
     header: 'Address',
-    width: '110px',
-    from: 'wide',
+    width: '126px',
+    from: 'middle',
     sort: (vm) => vm.ip || undefined,
-    cell: (vm) => known(vm.ip),
+    cell: (vm) => <AddressCell vm={vm} />,
   },
   {
     id: 'image',
     header: 'Image',
-    width: '120px',
+    width: '108px',
     from: 'wide',
     sort: (vm) => vm.imageName || vm.imageUrl || undefined,
     cell: (vm) => known(vm.imageName || vm.imageUrl ? vmImage(vm) : ''),
   },
   {
-    id: 'vcpus',
-    header: 'vCPU',
-    width: '76px',
+    id: 'size',
+    header: 'Size',
+    width: '148px',
+    from: 'wide',
+    sort: (vm) => vm.vcpus * 1e7 + vm.memMb,
+    cell: (vm) => <span title="vCPUs · memory · disk">{sizeText(vm)}</span>,
+  },
+  { id: 'ports', header: 'Ports', width: '124px', from: 'wide', cell: (vm) => <PortsCell vm={vm} /> },
+  {
+    id: 'clock',
+    header: 'Clock',
+    width: '130px',
+    from: 'wide',
+    sort: (vm) => (hasClock(vm) ? stateRank(guestClockView(vm)) : undefined),
+    cell: (vm) => <ClockCell vm={vm} />,
+  },
+  {
+    id: 'cpu',
+    header: 'CPU',
+    width: '72px',
     align: 'right',
     from: 'middle',
-    sort: (vm) => vm.vcpus,
-    cell: (vm) => vm.vcpus,
+    sort: (vm) => vmUse(vm).cpu?.used,
+    cell: (vm) => <LiveCell vm={vm} text={cpuText(vm)} />,
   },
   {
     id: 'memory',
     header: 'Memory',
-    width: '90px',
-    from: 'middle',
+    width: '88px',
     align: 'right',
-    sort: (vm) => vm.memMb,
-    cell: (vm) => formatMemory(vm.memMb),
-  },
-  {
-    id: 'use',
-    header: 'In use',
-    width: '164px',
-    from: 'wide',
-    sort: (vm) => vmUse(vm).cpu?.used,
-    cell: (vm) => <UseCell vm={vm} />,
+    from: 'middle',
+    sort: (vm) => vmUse(vm).memoryBytes,
+    cell: (vm) => <LiveCell vm={vm} text={memoryText(vm)} />,
   },
   {
     id: 'uptime',
     header: 'Up for',
-    width: '118px',
+    width: '92px',
     from: 'middle',
     sort: (vm) => msOf(vm.startedAt),
     cell: (vm) => <UptimeCell vm={vm} />,
   },
-  { id: 'actions', header: 'Actions', width: '146px', align: 'right', cell: (vm) => <ActionsCell vm={vm} /> },
+  {
+    id: 'labels',
+    header: 'Labels',
+    width: '110px',
+    from: 'wide',
+    sort: (vm) => labelsText(vm.labels) || undefined,
+    cell: (vm) => <span title={labelsText(vm.labels)}>{known(labelsText(vm.labels))}</span>,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    width: '142px',
+    align: 'right',
+    fixed: true,
+    cell: (vm) => <ActionsCell vm={vm} />,
+  },
 ]

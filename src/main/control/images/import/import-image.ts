@@ -3,7 +3,7 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Fault } from '../../../../ipc/faults.ts'
 import { GiB } from '../../../../ipc/units.ts'
-import type { ImageArch, ImagesStore } from '../../store/images-store.ts'
+import { type ImageArch, type ImagesStore, NO_ORIGIN } from '../../store/images-store.ts'
 import type { TaskContext, TaskOutcome } from '../../tasks/task-context.ts'
 import type { ImageFiles } from '../image-files.ts'
 import { IMPORT_STEPS, importDisk } from './import-disk.ts'
@@ -41,6 +41,7 @@ export async function importImage(
           ...{ id: randomBytes(16).toString('hex'), name, kind: 'disk', format, arch, url: '', sha256, sizeBytes },
           ...{ defaultVcpus: disk.vcpus, defaultMemMb: disk.memMb },
           defaultDiskGb: Math.ceil(disk.virtualBytes / GiB),
+          origin: { ...NO_ORIGIN, verified: 'imported', virtualBytes: disk.virtualBytes },
           description: `Imported from ${basename(path)}`.slice(0, 200),
         })
         detail(`${name}, SHA-256 ${sha256.slice(0, 12)}…`)

@@ -23,12 +23,12 @@ describe('the state word of a VM', () => {
     ['Starting', aVm({ power: 'stopped' })],
     ['Starting', aVm({ power: 'stopped', reason: 'vm/start-failed' })],
     ['Crashed', aVm({ power: 'stopped', reason: 'vm/exited' })],
-    ['Powered off · starts again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/powered-off' })],
-    ['Crashed · starts again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
-    ['Does not start · tried again', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' })],
-    ['Does not stop · tried again', aVm({ phase: 'failed', reason: 'vm/stop-failed', desiredPower: 'stopped' })],
-    ['Waits for room', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/over-capacity' })],
-    ['Waits for room', aVm({ power: 'stopped', phase: 'failed', reason: 'host/disk-full' })],
+    ['Starting', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/powered-off' })],
+    ['Crashed', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/exited' })],
+    ['Starting', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' })],
+    ['Stopping', aVm({ phase: 'failed', reason: 'vm/stop-failed', desiredPower: 'stopped' })],
+    ['Starting', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/over-capacity' })],
+    ['Starting', aVm({ power: 'stopped', phase: 'failed', reason: 'host/disk-full' })],
     ['Needs a decision', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/create-failed' })],
     ['Needs a decision', aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop' })],
     ['Crashed', aVm({ power: 'paused', reason: 'vm/panicked' })],
@@ -78,7 +78,7 @@ describe('the state word of a VM', () => {
       reason: 'vm/exited',
       detail: 'web ended by itself; next try in 9 s',
     })
-    expect(vmState(vm, NOW)).toEqual({ word: 'Crashed · starts again', tone: 'bad', detail: vm.detail })
+    expect(vmState(vm, NOW)).toEqual({ word: 'Crashed', tone: 'bad', detail: vm.detail })
     expect(vmState(aVm({ power: 'stopped', phase: 'failed', reason: 'vm/start-failed' }), NOW).tone).toBe('warn')
     expect(vmState(aVm({ power: 'stopped', phase: 'failed', reason: 'vm/crash-loop' }), NOW).tone).toBe('bad')
   })

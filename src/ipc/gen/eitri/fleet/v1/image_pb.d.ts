@@ -114,6 +114,43 @@ export declare type Image = Message<"eitri.fleet.v1.Image"> & {
    * @generated from field: string format = 16;
    */
   format: string;
+
+  /**
+   * Where its digest comes from: "given" (by a person), "built" or "imported" (computed here from its bytes), "listed" (read
+   * from its publisher's list over TLS), "checked" (computed here from bytes that match the publisher's SHA-512).
+   * Empty = added before this was noted.
+   *
+   * @generated from field: string verified = 17;
+   */
+  verified: string;
+
+  /**
+   * The publisher's list of digests it was read from. Empty = none.
+   *
+   * @generated from field: string digests_url = 18;
+   */
+  digestsUrl: string;
+
+  /**
+   * e.g. "Debian 12 (bookworm)". Empty = nobody said.
+   *
+   * @generated from field: string os = 19;
+   */
+  os: string;
+
+  /**
+   * Size of the disk a guest sees. Absent = not known.
+   *
+   * @generated from field: optional uint64 virtual_bytes = 20;
+   */
+  virtualBytes?: bigint | undefined;
+
+  /**
+   * Id of the catalogue's entry it was made from. Empty = none.
+   *
+   * @generated from field: string catalogue = 21;
+   */
+  catalogue: string;
 };
 
 /**

@@ -1,0 +1,142 @@
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { plural } from '../../lib/format.ts'
+import { useFleet } from '../../state/use-fleet.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { CheckField } from '../../ui/field.tsx'
+import { publishedAt } from '../ports/view-model.ts'
+import {
+  BULK_CAP,
+  type BulkAct,
+  type BulkPlan,
+  bulkMeaning,
+  bulkQuestion,
+  bulkVerbs,
+  isInterrupting,
+  planBulk,
+} from './bulk-plan.ts'
+import { startBulkRun } from './bulk-run.ts'
+import { portsByVm } from './ports-by-vm.ts'
+
+export interface BulkSheetProps {
+  act: BulkAct
+  ids: readonly string[]
+  onClose: () => void
+  /** Called with those that were asked. */
+  onDone: (ids: readonly string[]) => void
+  /** What has to be said first; false = nothing is planned yet. */
+  isAsked?: boolean
+  /** Where it is said. */
+  children?: ReactNode
+}
+
+/** What an act on many VMs will do, before it does: each by name, and who is left out and why. */
+export function BulkSheet({ act, ids, onClose, onDone, isAsked = true, children }: BulkSheetProps) {
+  const [withSilent, setWithSilent] = useState(false)
+  const safe = useRef<HTMLButtonElement>(null)
+  const go = useRef<HTMLButtonElement>(null)
+  const plan = useBulkPlan(act, ids, withSilent)
+  const { ask } = bulkVerbs(act)
+  const count = isAsked ? plan.steps.length : 0
+  const confirm = () => {
+    startBulkRun(plan)
+    onDone(plan.steps.map(({ vm }) => vm.id))
+    onClose()
+  }
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={isAsked ? bulkQuestion(plan) : `${ask} ${plural(ids.length, 'VM')}`}
+      description={isAsked ? bulkMeaning(plan) : 'Say which labels. Guests are not touched.'}
+      {...(children === undefined ? { initialFocus: isInterrupting(act) || count === 0 ? safe : go } : {})}
+      footer={
+        <>
+          <Button ref={safe} onClick={onClose}>
+            {isAsked && count === 0 ? 'Close' : 'Cancel'}
+          </Button>
+          {count > 0 && (
+            <Button ref={go} look={act.do === 'delete' ? 'danger' : 'primary'} onClick={confirm}>
+              {act.do === 'delete' ? `Move ${plural(count, 'VM')} to quarantine` : `${ask} ${plural(count, 'VM')}`}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {children}
+      {count > 0 && <Steps plan={plan} />}
+      {(plan.silent > 0 || withSilent) && (
+        <div className="mt-3">
+          <CheckField
+            label={`Also ask for ${plural(plan.silent, 'VM')} whose host does not answer`}
+            hint="What is asked waits there and is carried out when the host is back; until then it can be taken back."
+            checked={withSilent}
+            onChange={(e) => setWithSilent(e.target.checked)}
+          />
+        </div>
+      )}
+      {plan.beyond.length > 0 && (
+        <p className="mt-3 text-warn">
+          One confirmation covers {BULK_CAP}. {plural(plan.beyond.length, 'VM')} more{' '}
+          {plan.beyond.length === 1 ? 'stays' : 'stay'} selected for the next.
+        </p>
+      )}
+      {isAsked && plan.left.length > 0 && <LeftOut left={plan.left} open={count === 0} />}
+    </Dialog>
+  )
+}
+
+/** The VMs as they are now, planned again when one of them changes. */
+function useBulkPlan(act: BulkAct, ids: readonly string[], withSilent: boolean): BulkPlan {
+  const vms = useFleet((f) => f.vms)
+  const ports = useFleet((f) => f.ports)
+  return useMemo(() => {
+    const chosen = ids.map((id) => vms.get(id)).filter((vm): vm is Vm => vm !== undefined)
+    return planBulk(act, chosen, { portsOf: (id) => portNames(portsByVm(ports).get(id)), withSilent })
+  }, [act, ids, vms, ports, withSilent])
+}
+
+const portNames = (ports: readonly Port[] = []) => ports.map(publishedAt)
+
+const LIST = 'overflow-y-auto rounded-md border border-line bg-bg'
+
+function Steps({ plan }: { plan: BulkPlan }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls and holds no control has to be reached by keys
+    <ul aria-label="What will happen" tabIndex={0} className={`${LIST} max-h-64`}>
+      {plan.steps.map(({ vm, effect, waits }) => (
+        <li key={vm.id} className="flex items-baseline gap-3 border-line border-b px-3 py-1.5 last:border-b-0">
+          <span className="w-44 shrink-0 truncate" title={`${vm.name} on ${vm.hostName}`}>
+            <span className="font-medium">{vm.name}</span> <span className="text-faint">on {vm.hostName}</span>
+          </span>
+          <span className="min-w-0 flex-1 text-dim">
+            {effect}
+            {waits && <span className="text-warn"> · waits for {vm.hostName}; it may still run</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function LeftOut({ left, open }: { left: BulkPlan['left']; open: boolean }) {
+  return (
+    <details className="mt-3" open={open}>
+      <summary className="min-h-6 text-dim">{plural(left.length, 'VM')} left out, and why</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls and holds no control has to be reached by keys */}
+      <ul aria-label="Left out" tabIndex={0} className={`${LIST} mt-1 max-h-40`}>
+        {left.map(({ vm, why }) => (
+          <li key={vm.id} className="flex items-baseline gap-3 border-line border-b px-3 py-1 last:border-b-0">
+            <span className="w-44 shrink-0 truncate" title={`${vm.name} on ${vm.hostName}`}>
+              {vm.name || 'no name'} <span className="text-faint">on {vm.hostName}</span>
+            </span>
+            <span className="min-w-0 flex-1 text-dim">{why}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

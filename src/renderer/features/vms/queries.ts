@@ -1,0 +1,29 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/transport.ts'
+
+export const vmQueryKeys = {
+  templates: ['templates'] as const,
+  command: (vm: string) => ['vm-command', vm] as const,
+  cas: ['vm-trust', 'cas'] as const,
+  revoked: ['vm-trust', 'revoked'] as const,
+}
+
+const WAIT_MS = 20_000
+
+export const useTemplates = () =>
+  useQuery({ queryKey: vmQueryKeys.templates, queryFn: () => api.templates.listTemplates({}) })
+
+/** Asks the host each time it is opened: what runs may have changed since. */
+export const useVmCommand = (vm: string, enabled: boolean) =>
+  useQuery({
+    queryKey: vmQueryKeys.command(vm),
+    queryFn: ({ signal }) => api.vms.getVmCommand({ vm }, { signal, timeoutMs: WAIT_MS }),
+    enabled,
+    staleTime: 0,
+    retry: false,
+  })
+
+/** CAs of this fleet, to name those a guest trusts. */
+export const useCas = () => useQuery({ queryKey: vmQueryKeys.cas, queryFn: () => api.trust.listCas({}) })
+
+export const useRevoked = () => useQuery({ queryKey: vmQueryKeys.revoked, queryFn: () => api.trust.listRevoked({}) })
