@@ -10,6 +10,7 @@ import { measuring } from './facts/metrics.ts'
 import { FEATURES } from './features.ts'
 import type { GuestNetworkWay } from './flags.ts'
 import { GuestWatch } from './guest/guest-watch.ts'
+import { keepHistory } from './history/keep-history.ts'
 import { ImageCache } from './images/image-cache.ts'
 import { JoinStanding } from './install/join-standing.ts'
 import type { RunningProgram } from './install/self.ts'
@@ -20,6 +21,7 @@ import { networkPrograms } from './network/network-choice.ts'
 import { knownVms, openNetworks } from './network/open-networks.ts'
 import { openOperatorNetworks } from './network/operator-networks.ts'
 import { lookAtNetwork, lookedAt } from './network/preflight.ts'
+import { tapNames } from './network/tap.ts'
 import { detach, run } from './os/exec.ts'
 import { ensureDir } from './os/files.ts'
 import { takeLock } from './os/lock.ts'
@@ -40,6 +42,7 @@ import { ensureHostKey } from './seed/host-key.ts'
 import { writeSeed } from './seed/seed.ts'
 import { ConsoleHub } from './serial/console-hub.ts'
 import { logDisk } from './serial/log-disk.ts'
+import { procArgv, showCommand } from './show-command/show-command.ts'
 import { Staging } from './upgrade/staging.ts'
 import { Upgrader } from './upgrade/upgrader.ts'
 
@@ -163,7 +166,20 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     })
     undo.push(() => networkCare.stop())
     const uptimeMs = () => processes.uptimeMs()
-    const metrics = measuring({ stateDir, uptimeMs, listVms: () => engine.metered(), clock, log })
+    const history = keepHistory({
+      ...{ layout, uptimeMs, log },
+      bootId: () => processes.bootId(),
+      now: () => clock.now(),
+      metrics: () => metrics,
+      clocks: () => watch,
+      has: (vmId) => engine.has(vmId),
+    })
+    const metrics = measuring({
+      ...{ stateDir, uptimeMs, tapsOf: tapNames, clock, log },
+      listVms: () => engine.metered(),
+      onMeasured: (vms) => history.measured(vms),
+    })
+    undo.push(() => history.stop())
     undo.push(() => metrics.stop())
     const watch = new GuestWatch({
       ...{ backend, uptimeMs, run, clock, log },
@@ -264,6 +280,21 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       facts,
       self,
       clocks: watch,
+      history,
+      commands: {
+        show: (vmId, signal) =>
+          showCommand(
+            {
+              ...{ layout, records, processes },
+              backendOf: () => backend,
+              nicsOf: async (vm) => networks.look(vm),
+              now: () => clock.now(),
+              argvOf: procArgv,
+            },
+            vmId,
+            signal,
+          ),
+      },
       guestNetwork: {
         async resolve(...suggested: Parameters<GuestNetwork['resolve']>) {
           await guestNetwork.resolve(...suggested)

@@ -187,6 +187,8 @@ export async function wireRig(
     network: { check: async () => [], mend: async () => [], undo: async () => [] },
     self: { version: '1.0.0', digest: '', provisioner: 'qemu', hostNetworks: [], bootId: 'boot', stateDir: dir },
     clocks: { setClock: async (vmId) => Promise.reject(new Fault('clock/not-running', 'permanent', { vm: vmId })) },
+    history: { ask: async () => ({ stepMs: 10_000, steps: [] }) },
+    commands: { show: async (vmId) => Promise.reject(new Fault('vm/not-found', 'permanent', { vm: vmId })) },
     log: silentLog,
     ...rest,
   })

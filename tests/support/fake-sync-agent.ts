@@ -57,7 +57,9 @@ export class FakeSyncAgent {
   /** Its way to ports of guests. */
   forward: ServiceImpl<typeof AgentService>['forward'] | undefined
   /** What it answers calls about itself; an agent of before these has none. */
-  answers: Partial<Pick<ServiceImpl<typeof AgentService>, 'getStatus' | 'putAgent' | 'dropKey'>> = {}
+  answers: Partial<
+    Pick<ServiceImpl<typeof AgentService>, 'getStatus' | 'putAgent' | 'dropKey' | 'getHistory' | 'showCommand'>
+  > = {}
   signWith: KeyObject
   readonly #server: http2.Http2Server
   readonly #sessions = new Set<http2.ServerHttp2Session>()
@@ -79,6 +81,8 @@ export class FakeSyncAgent {
           router.rpc(AgentService.method.getStatus, (...call) => asked(this.answers.getStatus)(...call))
           router.rpc(AgentService.method.putAgent, (...call) => asked(this.answers.putAgent)(...call))
           router.rpc(AgentService.method.dropKey, (...call) => asked(this.answers.dropKey)(...call))
+          router.rpc(AgentService.method.getHistory, (...call) => asked(this.answers.getHistory)(...call))
+          router.rpc(AgentService.method.showCommand, (...call) => asked(this.answers.showCommand)(...call))
           router.rpc(AgentService.method.setGuestClock, (request) => this.setClock(request))
         },
       }),

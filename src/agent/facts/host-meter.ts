@@ -2,6 +2,8 @@ import { readdir, readFile, statfs } from 'node:fs/promises'
 import os from 'node:os'
 import { create } from '@bufbuild/protobuf'
 import { type HostMetrics, HostMetricsSchema } from '../../ipc/gen/eitri/agent/v1/host_pb.js'
+import { Hardware } from './hardware.ts'
+import { diskFlows, type Flow, nicFlows, sumOf } from './io-text.ts'
 import { busyPermille, bytesOf, type CpuCounters, cpuCounters, cpusOnline } from './proc-text.ts'
 
 export interface HostMeterOptions {
@@ -10,28 +12,36 @@ export interface HostMeterOptions {
   uptimeMs(): number
   /** For tests. */
   proc?: string
+  sys?: string
 }
 
 /** Measures this host. Keeps the CPU counters of the last look, so one meter serves one reader. */
 export class HostMeter {
   readonly #options: HostMeterOptions
   readonly #proc: string
+  readonly #disks: Hardware
+  readonly #nics: Hardware
   #counters: CpuCounters | undefined
 
   constructor(options: HostMeterOptions) {
+    const { proc = '/proc', sys = '/sys' } = options
     this.#options = options
-    this.#proc = options.proc ?? '/proc'
+    this.#proc = proc
+    this.#disks = new Hardware(`${sys}/block`)
+    this.#nics = new Hardware(`${sys}/class/net`)
   }
 
   /** Never raises: what cannot be read is absent. */
   async measure(): Promise<HostMetrics> {
     const { stateDir, uptimeMs } = this.#options
-    const [stat, meminfo, rollup, fds, disk] = await Promise.all([
+    const [stat, meminfo, rollup, fds, disk, disks, nics] = await Promise.all([
       this.#read('stat'),
       this.#read('meminfo'),
       this.#read('self/smaps_rollup'),
       known(async () => (await readdir(`${this.#proc}/self/fd`)).length),
       known(() => statfs(stateDir, { bigint: true })),
+      flowOf(this.#disks, diskFlows(await this.#read('diskstats'))),
+      flowOf(this.#nics, nicFlows(await this.#read('net/dev'))),
     ])
     const [load1, load5, load15] = os.loadavg()
     return create(HostMetricsSchema, {
@@ -47,6 +57,10 @@ export class HostMeter {
         uptimeS: await known(async () => BigInt(Math.floor(uptimeMs() / 1000))),
         agentRssBytes: BigInt(process.memoryUsage.rss()),
         agentPssBytes: bytesOf(rollup, 'Pss'),
+        diskReadBytes: disks?.inBytes,
+        diskWrittenBytes: disks?.outBytes,
+        netRxBytes: nics?.inBytes,
+        netTxBytes: nics?.outBytes,
       }),
     })
   }
@@ -60,6 +74,11 @@ export class HostMeter {
   async #read(name: string): Promise<string> {
     return (await known(() => readFile(`${this.#proc}/${name}`, 'utf8'))) ?? ''
   }
+}
+
+/** Through hardware alone: a partition, a bridge or a bond would count the same bytes again. */
+async function flowOf(hardware: Hardware, flows: ReadonlyMap<string, Flow>): Promise<Flow | undefined> {
+  return sumOf((await hardware.among([...flows.keys()])).map((name) => flows.get(name)!))
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }

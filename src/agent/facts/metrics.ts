@@ -6,7 +6,7 @@ import type { VmMetrics } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import { TIMES } from '../../ipc/units.ts'
 import { HostMeter } from './host-meter.ts'
 import { uplinkAddress } from './uplink.ts'
-import { type MeteredVm, VmMeter } from './vm-meter.ts'
+import { type MeteredVm, VmMeter, type VmMeterOptions } from './vm-meter.ts'
 
 /** Numbers older than this are not told: whatever they were, they are not what is. */
 export const FRESH_MS = 3 * TIMES.reportMs
@@ -19,6 +19,8 @@ export interface MetricsDeps {
   /** Every VM with a record. */
   listVms(): MeteredVm[]
   uplink(): Promise<string>
+  /** Called after each look with who was looked at. Never raises. */
+  onMeasured?(vms: readonly MeteredVm[]): void
   clock: Clock
   log: Log
 }
@@ -61,12 +63,14 @@ export class Metrics {
 
   /** One look at everything. Never raises. */
   async measure(): Promise<void> {
-    const { host, vms, listVms, uplink, clock, log } = this.#deps
+    const { host, vms, listVms, uplink, onMeasured, clock, log } = this.#deps
     try {
-      const [measured, address] = await Promise.all([host.measure(), uplink(), vms.measure(listVms())])
+      const listed = listVms()
+      const [measured, address] = await Promise.all([host.measure(), uplink(), vms.measure(listed)])
       this.#host = measured
       this.#uplink = address
       this.#measuredAt = clock.monotonic()
+      onMeasured?.(listed)
     } catch (error) {
       log.warn('metrics.failed', { error: asFault(error).message })
     }
@@ -87,9 +91,12 @@ export class Metrics {
 
 /** Metrics of this machine. */
 export function measuring(
-  options: Pick<MetricsDeps, 'listVms' | 'clock' | 'log'> & ConstructorParameters<typeof HostMeter>[0],
+  options: Pick<MetricsDeps, 'listVms' | 'onMeasured' | 'clock' | 'log'> &
+    Pick<VmMeterOptions, 'tapsOf'> &
+    ConstructorParameters<typeof HostMeter>[0],
 ): Metrics {
-  const { listVms, clock, log, ...host } = options
-  const vms = new VmMeter({ monotonic: clock.monotonic })
-  return new Metrics({ host: new HostMeter(host), vms, uplink: () => uplinkAddress(), listVms, clock, log })
+  const { listVms, onMeasured = () => {}, tapsOf = () => [], clock, log, ...host } = options
+  const vms = new VmMeter({ monotonic: clock.monotonic, tapsOf })
+  const looks = { host: new HostMeter(host), vms, uplink: () => uplinkAddress() }
+  return new Metrics({ ...looks, listVms, onMeasured, clock, log })
 }

@@ -5,6 +5,7 @@ import { create } from '@bufbuild/protobuf'
 import { type VmMetrics, VmMetricsSchema } from '../../ipc/gen/eitri/agent/v1/vm_pb.js'
 import type { ProcessIdentity } from '../os/process.ts'
 import { present } from './host-meter.ts'
+import { type Flow, nicFlows, processFlow, sumOf } from './io-text.ts'
 import { bytesOf, processTimes } from './proc-text.ts'
 
 /** One VM to be measured. */
@@ -13,6 +14,14 @@ export interface MeteredVm {
   dir: string
   /** Of the hypervisor; undefined = it does not run, or its backend does not say. */
   process: ProcessIdentity | undefined
+}
+
+export interface VmMeterOptions {
+  monotonic(): number
+  /** Names the host's ends of a VM's network cards would have; absent = nobody gives VMs any. */
+  tapsOf?(vmId: string): string[]
+  /** For tests. */
+  proc?: string
 }
 
 /** VMs whose directory is looked through at one tick. */
@@ -27,6 +36,7 @@ const MAX_FILES = 256
 
 interface Reading {
   process: ProcessIdentity | undefined
+  taps: readonly string[]
   cpuMs: bigint | undefined
   /** Of cpuMs, monotonic ms. */
   at: number
@@ -34,6 +44,8 @@ interface Reading {
   rssBytes: bigint | undefined
   pssBytes: bigint | undefined
   diskBytes: bigint | undefined
+  io: Flow | undefined
+  net: Flow | undefined
   /** Tick of the last look, for turns; 0 = never. */
   pssTick: number
   diskTick: number
@@ -43,12 +55,14 @@ interface Reading {
 /** Measures VMs from /proc and their directories. What is costly goes round: at most so many VMs a tick. */
 export class VmMeter {
   readonly #monotonic: () => number
+  readonly #tapsOf: (vmId: string) => string[]
   readonly #proc: string
   readonly #readings = new Map<string, Reading>()
   #tick = 0
 
-  constructor(options: { monotonic(): number; proc?: string }) {
+  constructor(options: VmMeterOptions) {
     this.#monotonic = options.monotonic
+    this.#tapsOf = options.tapsOf ?? (() => [])
     this.#proc = options.proc ?? '/proc'
   }
 
@@ -67,6 +81,7 @@ export class VmMeter {
       this.#readProcess(vm, reading)
       if (i % BATCH === BATCH - 1) await setImmediate()
     }
+    this.#readTaps(all)
     await this.#readDisks(all)
     await this.#readShares(all)
     for (const { reading } of all) reading.metrics = metricsOf(reading)
@@ -78,12 +93,15 @@ export class VmMeter {
     if (known && same) return known
     const fresh: Reading = {
       process: vm.process,
+      taps: known?.taps ?? this.#tapsOf(vm.id),
       cpuMs: undefined,
       at: 0,
       busyPermille: undefined,
       rssBytes: undefined,
       pssBytes: undefined,
       diskBytes: known?.diskBytes,
+      io: undefined,
+      net: undefined,
       pssTick: 0,
       diskTick: known?.diskTick ?? 0,
       metrics: undefined,
@@ -98,12 +116,23 @@ export class VmMeter {
     const times = process && processTimes(readNow(`${this.#proc}/${process.pid}/stat`))
     if (!times || times.startTime !== process.startTime) {
       Object.assign(reading, { cpuMs: undefined, busyPermille: undefined, rssBytes: undefined, pssBytes: undefined })
+      reading.io = undefined
       return
     }
     reading.at = this.#monotonic()
     reading.cpuMs = times.cpuMs
     reading.busyPermille = before === undefined ? undefined : shareOf(times.cpuMs - before, reading.at - then)
     reading.rssBytes = bytesOf(readNow(`${this.#proc}/${process.pid}/status`), 'VmRSS')
+    reading.io = processFlow(readNow(`${this.#proc}/${process.pid}/io`))
+  }
+
+  /** One file tells of every interface of the host, however many there are. */
+  #readTaps(all: readonly { reading: Reading }[]): void {
+    const running = all.filter(({ reading }) => reading.cpuMs !== undefined)
+    const flows = running.length === 0 ? undefined : nicFlows(readNow(`${this.#proc}/net/dev`))
+    for (const { reading } of all)
+      reading.net =
+        reading.cpuMs === undefined ? undefined : sumOf(reading.taps.flatMap((tap) => flows?.get(tap) ?? []))
   }
 
   async #readDisks(all: readonly { vm: MeteredVm; reading: Reading }[]): Promise<void> {
@@ -136,7 +165,13 @@ function shareOf(spentMs: bigint, elapsedMs: number): number | undefined {
 
 function metricsOf(reading: Reading): VmMetrics | undefined {
   const { cpuMs: cpuTimeMs, busyPermille: cpuBusyPermille, rssBytes, pssBytes, diskBytes: diskUsedBytes } = reading
-  const values = present({ cpuTimeMs, cpuBusyPermille, rssBytes, pssBytes, diskUsedBytes })
+  const { io, net } = reading
+  const values = present({
+    ...{ cpuTimeMs, cpuBusyPermille, rssBytes, pssBytes, diskUsedBytes },
+    ...{ diskReadBytes: io?.inBytes, diskWrittenBytes: io?.outBytes },
+    // What the host's end takes in is what the guest sent.
+    ...{ netRxBytes: net?.outBytes, netTxBytes: net?.inBytes },
+  })
   return Object.keys(values).length === 0 ? undefined : create(VmMetricsSchema, values)
 }
 

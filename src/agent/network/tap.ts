@@ -17,6 +17,9 @@ export function tapName(vmId: string, nic = 0): string {
   return (prefix + digest).slice(0, NAME_LENGTH)
 }
 
+/** The names of all taps a VM may have. */
+export const tapNames = (vmId: string): string[] => [tapName(vmId), tapName(vmId, 1)]
+
 /** Whether the agent gave an interface of the fleet's own network this name. */
 export const isTapName = (name: string): boolean => /^eitri-[0-9a-f]{9}$/.test(name)
 

@@ -23,6 +23,8 @@ export interface VmLayout {
   /** Channel of the guest agent. */
   guestSocketName: string
   serialLog: string
+  /** What it took over the last day. */
+  history: string
   /** Private half of the guest's host key, OpenSSH format. */
   hostKey: string
 }
@@ -52,6 +54,8 @@ export interface AgentLayout {
   upgradeLog: string
   /** How this host joined a fleet by a blob. */
   joined: string
+  /** What the host took over the last day. */
+  history: string
   /** Raises `input/invalid` for anything but a VM id, so that no id from outside becomes a path. */
   vmDir(id: string): VmLayout
 }
@@ -76,6 +80,7 @@ export function agentLayout(stateDir: string): AgentLayout {
     upgradeLock: join(stateDir, 'upgrade.lock'),
     upgradeLog: join(stateDir, 'upgrade.log'),
     joined: join(stateDir, 'joined.json'),
+    history: join(stateDir, 'history.bin'),
     vmDir: (id) => vmLayout(vms, id),
   }
 }
@@ -103,6 +108,7 @@ function vmLayout(vms: string, id: string): VmLayout {
     serialSocketName: 'serial.sock',
     guestSocketName: 'guest.sock',
     serialLog: join(dir, 'serial.log'),
+    history: join(dir, 'history.bin'),
     hostKey: join(dir, 'host_key'),
   }
 }

@@ -7,10 +7,12 @@ import { AgentService } from '../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import { MiB, TIMES } from '../../ipc/units.ts'
 import { Places } from '../exposures/limits.ts'
 import { ClockHandler, type ClockSetter } from './clock-handler.ts'
+import { type CommandTeller, commandOf } from './command-handler.ts'
 import { type ConsoleSource, runConsole } from './console-handler.ts'
 import { withWriteDeadline } from './deadlines.ts'
 import { type HeldDesired, heldDesired } from './desired-handler.ts'
 import { type GuestReach, MAX_FORWARDS, runForward } from './forward-handler.ts'
+import { type HistoryKeeper, historyOf } from './history-handler.ts'
 import { ImageHandler } from './image-handler.ts'
 import { keepSocket, listenOnSocket } from './listen.ts'
 import { type NetworkDoctor, NetworkHandler } from './network-handler.ts'
@@ -51,6 +53,8 @@ export interface RpcServerOptions {
   facts: AgentFacts
   self: AgentSelf
   clocks: ClockSetter
+  history: HistoryKeeper
+  commands: CommandTeller
   guestNetwork?: { resolve(suggestedCidrs: readonly string[]): Promise<void> }
   network: NetworkDoctor
   /** Absent = this agent is upgraded by other means. */
@@ -138,6 +142,8 @@ function routes(router: ConnectRouter, options: RpcServerOptions, sessions: Agen
     checkNetwork: (request) => network.check(request).catch(rethrow),
     mendNetwork: (request) => network.mend(request).catch(rethrow),
     setGuestClock: (request, context) => clocks.set(request, context.signal).catch(rethrow),
+    getHistory: (request) => historyOf(options.history, sessions, request).catch(rethrow),
+    showCommand: (request, context) => commandOf(options.commands, sessions, request, context.signal).catch(rethrow),
     getDesired: (request) => {
       try {
         return heldDesired(options.engine, sessions, request)

@@ -10,6 +10,7 @@ import { shownVm } from './owned-vm.ts'
 import { principalOf } from './principal.ts'
 import { keepingName, type VmActsDeps, vmActs } from './vm-acts-api.ts'
 import { cloneVm } from './vm-clone-api.ts'
+import { vmCommand } from './vm-command-api.ts'
 import { createVm, type VmCreateDeps } from './vm-create-api.ts'
 import { updateVm } from './vm-edit-api.ts'
 
@@ -25,6 +26,7 @@ export function vmsApi(deps: VmsApiDeps): ServiceImpl<typeof VmService> {
     updateVm: (request, context) => updateVm(deps, principalOf(context).tenant, request),
     adoptVm: (request, context) => adoptVm(deps, principalOf(context).tenant, check('adoptVm', request)),
     ...vmActs(deps),
+    ...vmCommand(deps),
   }
 }
 

@@ -417,7 +417,8 @@ export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
   diskUsedBytes?: bigint | undefined;
 
   /**
-   * Read from and written to its disks by its hypervisor since it started. Absent = not measured.
+   * What its hypervisor made the host's storage read and write since it started; what the host's page cache answered is
+   * not read. Absent = not measured.
    *
    * @generated from field: optional uint64 disk_read_bytes = 6;
    */
@@ -429,7 +430,8 @@ export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
   diskWrittenBytes?: bigint | undefined;
 
   /**
-   * Through its network cards since it started, as the guest sees it. Absent = not measured, such as in user mode.
+   * Through its network cards, as the guest sees it, since the host made its ends of them: a restart of the VM does not
+   * begin them anew, a reboot of the host does. Absent = not measured, such as in user mode.
    *
    * @generated from field: optional uint64 net_rx_bytes = 8;
    */

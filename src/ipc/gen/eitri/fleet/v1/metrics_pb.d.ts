@@ -80,7 +80,7 @@ export declare const GetHistoryResponseSchema: GenMessage<GetHistoryResponse>;
  */
 export declare type HistorySample = Message<"eitri.fleet.v1.HistorySample"> & {
   /**
-   * Where the step begins, by the host's clock.
+   * Where the step begins, by this computer's clock, whatever the host's own says.
    *
    * @generated from field: google.protobuf.Timestamp at = 1;
    */
