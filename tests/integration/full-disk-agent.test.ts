@@ -119,7 +119,7 @@ describe('a real agent whose disk has not a byte left', () => {
 
     session.want(3n, [spec({ powerState: 'stopped', forceStop: true })])
     await session.report(running(VM, 'stopped'))
-    expect(agent.hypervisorStates()).toEqual([])
+    await expect.poll(() => agent.hypervisorStates(), { timeout: 5_000 }).toEqual([])
 
     await agent.end('SIGKILL')
     await agent.start()

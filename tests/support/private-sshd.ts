@@ -53,7 +53,8 @@ export async function startPrivateSshd(options: string[] = [], port?: number): P
     'StrictModes no',
     'PermitRootLogin yes',
     'PrintMotd no',
-    'SetEnv EITRI_GUEST_NETWORK=user',
+    // Not the person's own: what their shell does at its start may take seconds.
+    `SetEnv EITRI_GUEST_NETWORK=user HOME=${dir}`,
     ...(options.some((option) => option.startsWith('Subsystem')) ? [] : ['Subsystem sftp internal-sftp']),
     ...options,
   ]
