@@ -10,6 +10,7 @@ import { watchFleet } from './api/transport.ts'
 import { App } from './app.tsx'
 import { runFleetFeed } from './state/fleet-feed.ts'
 import { fleetStore } from './state/fleet-store.ts'
+import { framePace } from './state/frame-pace.ts'
 import { applyPreferences } from './state/preferences.ts'
 
 applyPreferences()
@@ -23,7 +24,10 @@ const app = (
 )
 
 if (await signIn())
-  void runFleetFeed({ store: fleetStore, watch: watchFleet, clock: systemClock }, new AbortController().signal)
+  void runFleetFeed(
+    { store: fleetStore, watch: watchFleet, clock: systemClock, pace: framePace() },
+    new AbortController().signal,
+  )
 else fleetStore.setState({ feed: { state: 'signed-out' } })
 root.render(app)
 // A new link pasted into this tab changes only the fragment, which loads nothing by itself.

@@ -1,12 +1,6 @@
 import { createStore } from 'zustand/vanilla'
 import type { FaultData } from '../../ipc/faults.ts'
-import type {
-  FleetDelta,
-  FleetState,
-  VmClockChange,
-  VmMetricsChange,
-  WatchFleetResponse,
-} from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { FleetDelta, FleetState, WatchFleetResponse } from '../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Port } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
@@ -44,24 +38,68 @@ export const EMPTY_FLEET: FleetSnapshot = {
   feed: { state: 'opening' },
 }
 
-/** `gap`: a delta was missed, so the stream must be opened again. */
-export type Applied = { kind: 'applied'; next: FleetSnapshot } | { kind: 'gap' }
+type Rows = Pick<FleetSnapshot, 'hosts' | 'vms' | 'images' | 'tasks' | 'ports'>
 
-/** One message of WatchFleet onto what is known. Rows a delta does not name keep their identity. */
-export function applyFleetMessage(known: FleetSnapshot, response: WatchFleetResponse): Applied {
-  const { revision, message } = response
-  switch (message.case) {
-    case 'state':
-      return { kind: 'applied', next: { ...known, ...wholeState(message.value), revision } }
-    case 'delta':
-      if (known.revision === undefined || revision !== known.revision + 1n) return { kind: 'gap' }
-      return { kind: 'applied', next: { ...known, ...mergeDelta(known, message.value), revision } }
-    default:
-      return { kind: 'applied', next: known }
+/** Messages of WatchFleet onto what is known, many at once: each list is copied once, however many of its rows change. */
+export class FleetBatch {
+  #next: FleetSnapshot
+  /** Lists made by this batch, so that nobody else holds them yet. */
+  readonly #mine = new Set<unknown>()
+
+  constructor(known: FleetSnapshot) {
+    this.#next = known
+  }
+
+  /** What is known now. Rows no message named keep their identity. */
+  get next(): FleetSnapshot {
+    return this.#next
+  }
+
+  /** False = a delta was missed, so the stream must be opened again. */
+  take({ revision, message }: WatchFleetResponse): boolean {
+    if (message.case === 'state') this.#next = { ...this.#next, ...wholeState(message.value), revision }
+    if (message.case !== 'delta') return true
+    if (this.#next.revision === undefined || revision !== this.#next.revision + 1n) return false
+    this.#merge('hosts', message.value.hosts, message.value.removedHostIds)
+    this.#merge('vms', message.value.vms, message.value.removedVmIds)
+    this.#merge('images', message.value.images, message.value.removedImageIds)
+    this.#merge('tasks', message.value.tasks, message.value.removedTaskIds)
+    this.#merge('ports', message.value.ports, message.value.removedPortIds)
+    this.#measure(message.value)
+    this.#next = { ...this.#next, revision }
+    return true
+  }
+
+  #own<K extends keyof Rows>(list: K): Map<string, { id: string }> {
+    const known: ById<{ id: string }> = this.#next[list]
+    if (this.#mine.has(known)) return known as Map<string, { id: string }>
+    const copy = new Map(known)
+    this.#mine.add(copy)
+    this.#next = { ...this.#next, [list]: copy }
+    return copy
+  }
+
+  #merge(list: keyof Rows, upserts: readonly { id: string }[], removed: readonly string[]): void {
+    if (upserts.length === 0 && removed.length === 0) return
+    const rows = this.#own(list)
+    for (const id of removed) rows.delete(id)
+    for (const row of upserts) rows.set(row.id, row)
+  }
+
+  #measure({ vmMetrics, vmClocks }: FleetDelta): void {
+    if (vmMetrics.length === 0 && vmClocks.length === 0) return
+    const vms = this.#own('vms') as Map<string, Vm>
+    const change = (id: string, edit: (vm: Vm) => Vm) => {
+      const vm = vms.get(id)
+      if (vm) vms.set(id, edit(vm))
+    }
+    for (const { vmId, metrics } of vmMetrics)
+      change(vmId, ({ metrics: _, ...rest }) => (metrics ? { ...rest, metrics } : rest))
+    for (const { vmId, clock } of vmClocks) change(vmId, ({ clock: _, ...rest }) => (clock ? { ...rest, clock } : rest))
   }
 }
 
-function wholeState(state: FleetState) {
+function wholeState(state: FleetState): Rows {
   return {
     hosts: byId(state.hosts),
     vms: byId(state.vms),
@@ -71,49 +109,7 @@ function wholeState(state: FleetState) {
   }
 }
 
-function mergeDelta(known: FleetSnapshot, delta: FleetDelta) {
-  return {
-    hosts: merge(known.hosts, delta.hosts, delta.removedHostIds),
-    vms: clocked(measured(merge(known.vms, delta.vms, delta.removedVmIds), delta.vmMetrics), delta.vmClocks),
-    images: merge(known.images, delta.images, delta.removedImageIds),
-    tasks: merge(known.tasks, delta.tasks, delta.removedTaskIds),
-    ports: merge(known.ports, delta.ports, delta.removedPortIds),
-  }
-}
-
 const byId = <T extends { id: string }>(rows: readonly T[]): ById<T> => new Map(rows.map((row) => [row.id, row]))
-
-function merge<T extends { id: string }>(known: ById<T>, upserts: readonly T[], removed: readonly string[]): ById<T> {
-  if (upserts.length === 0 && removed.length === 0) return known
-  const next = new Map(known)
-  for (const id of removed) next.delete(id)
-  for (const row of upserts) next.set(row.id, row)
-  return next
-}
-
-function measured(vms: ById<Vm>, changes: readonly VmMetricsChange[]): ById<Vm> {
-  if (changes.length === 0) return vms
-  const next = new Map(vms)
-  for (const { vmId, metrics } of changes) {
-    const vm = next.get(vmId)
-    if (!vm) continue
-    const { metrics: _, ...rest } = vm
-    next.set(vmId, metrics ? { ...rest, metrics } : rest)
-  }
-  return next
-}
-
-function clocked(vms: ById<Vm>, changes: readonly VmClockChange[]): ById<Vm> {
-  if (changes.length === 0) return vms
-  const next = new Map(vms)
-  for (const { vmId, clock } of changes) {
-    const vm = next.get(vmId)
-    if (!vm) continue
-    const { clock: _, ...rest } = vm
-    next.set(vmId, clock ? { ...rest, clock } : rest)
-  }
-  return next
-}
 
 /** A VM an answer brought before the stream did, so that its page is there at once; what the stream told stands. */
 export function knowVm(store: FleetStore, vm: Vm): void {

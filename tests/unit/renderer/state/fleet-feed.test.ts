@@ -17,8 +17,13 @@ const delta = (revision: bigint): WatchFleetResponse =>
   create(WatchFleetResponseSchema, { revision, message: { case: 'delta', value: create(FleetDeltaSchema, {}) } })
 
 /** Each opening of the stream plays the next script; when all are played the feed is stopped. */
-async function play(scripts: (WatchFleetResponse | Error)[][], onSleep: (store: FleetStore) => void = () => undefined) {
+async function play(
+  scripts: (WatchFleetResponse | Error)[][],
+  onSleep: (store: FleetStore) => void = () => undefined,
+  more: { pace?: (run: () => void) => void; onChange?: () => void } = {},
+) {
   const store = createFleetStore()
+  if (more.onChange) store.subscribe(more.onChange)
   const stop = new AbortController()
   const sleeps: number[] = []
   let opened = 0
@@ -41,7 +46,7 @@ async function play(scripts: (WatchFleetResponse | Error)[][], onSleep: (store: 
       yield message
     }
   }
-  await runFleetFeed({ store, watch, clock, random: () => 1 }, stop.signal)
+  await runFleetFeed({ store, watch, clock, random: () => 1, ...(more.pace ? { pace: more.pace } : {}) }, stop.signal)
   return { store, opened: opened - 1, sleeps }
 }
 
@@ -80,6 +85,16 @@ describe('the fleet feed', () => {
   it('takes a stream that ends without an error as lost', async () => {
     const { sleeps } = await play([[whole(1n)]])
     expect(sleeps).toHaveLength(1)
+  })
+
+  it('puts what comes within one frame into the store as one change', async () => {
+    let changes = 0
+    const { store } = await play([[whole(1n), delta(2n), delta(3n), delta(4n)]], () => undefined, {
+      pace: () => undefined,
+      onChange: () => changes++,
+    })
+    expect(store.getState().revision).toBe(4n)
+    expect(changes).toBe(3)
   })
 
   it('stops asking when this window has no session', async () => {

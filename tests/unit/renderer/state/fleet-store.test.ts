@@ -9,10 +9,9 @@ import {
 } from '../../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { VmMetricsSchema } from '../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
-  type Applied,
-  applyFleetMessage,
   createFleetStore,
   EMPTY_FLEET,
+  FleetBatch,
   type FleetSnapshot,
   knowVm,
 } from '../../../../src/renderer/state/fleet-store.ts'
@@ -27,6 +26,11 @@ const whole = (revision: bigint, vms = [aVm({ id: 'a' }), aVm({ id: 'b' })]): Wa
 const delta = (revision: bigint, change: Delta): WatchFleetResponse =>
   create(WatchFleetResponseSchema, { revision, message: { case: 'delta', value: create(FleetDeltaSchema, change) } })
 
+type Applied = { kind: 'applied'; next: FleetSnapshot } | { kind: 'gap' }
+function applyFleetMessage(known: FleetSnapshot, message: WatchFleetResponse): Applied {
+  const batch = new FleetBatch(known)
+  return batch.take(message) ? { kind: 'applied', next: batch.next } : { kind: 'gap' }
+}
 function next(applied: Applied): FleetSnapshot {
   if (applied.kind === 'gap') throw new Error('a gap')
   return applied.next
