@@ -4,13 +4,18 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { systemClock } from '../ipc/base/clock.ts'
+import { desktopShell } from './api/bridge.ts'
 import { queryClient } from './api/queries.ts'
 import { signIn } from './api/sign-in.ts'
 import { watchFleet } from './api/transport.ts'
 import { App } from './app.tsx'
+import { watchNotices } from './features/notices/watch-notices.ts'
+import { go, routeOfAddress } from './routes.tsx'
+import { watchSleep } from './state/checking.ts'
 import { runFleetFeed } from './state/fleet-feed.ts'
 import { fleetStore } from './state/fleet-store.ts'
 import { framePace } from './state/frame-pace.ts'
+import { keepPlace } from './state/place.ts'
 import { applyPreferences } from './state/preferences.ts'
 
 applyPreferences()
@@ -23,7 +28,15 @@ const app = (
   </StrictMode>
 )
 
-if (await signIn())
+const mayTalk = await signIn()
+keepPlace()
+desktopShell().onOpen?.((address) => {
+  const route = routeOfAddress(address)
+  if (route) go(route)
+})
+watchSleep()
+watchNotices()
+if (mayTalk)
   void runFleetFeed(
     { store: fleetStore, watch: watchFleet, clock: systemClock, pace: framePace() },
     new AbortController().signal,

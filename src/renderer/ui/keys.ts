@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { usePreferences } from '../state/preferences.ts'
+import { defaultKeyOf } from './key-table.ts'
 
 export type KeyMap = Record<string, () => void>
 
@@ -18,14 +19,16 @@ function isTaken(event: KeyboardEvent): boolean {
 const isInTerminal = (event: KeyboardEvent) =>
   event.target instanceof Element && event.target.closest('.xterm') !== null
 
-/** `mod+k` for Ctrl or ⌘, the bare key otherwise. */
+/** `mod+k` for Ctrl or ⌘, the bare key otherwise. Alt is read by where the key is: with it a Mac types other signs. */
 function nameOf(event: KeyboardEvent): string {
   const mod = event.ctrlKey || event.metaKey
-  const shift = event.shiftKey && event.key.length > 1
-  return `${mod ? 'mod+' : ''}${event.altKey ? 'alt+' : ''}${shift ? 'shift+' : ''}${event.key.toLowerCase()}`
+  const digit = event.altKey ? /^Digit(\d)$/.exec(event.code)?.[1] : undefined
+  const key = digit ?? (event.key === ' ' ? 'space' : event.key.toLowerCase())
+  const shift = event.shiftKey && (event.key.length > 1 || mod)
+  return `${mod ? 'mod+' : ''}${event.altKey ? 'alt+' : ''}${shift ? 'shift+' : ''}${key}`
 }
 
-/** Keys of the window while mounted: `j`, `g h` (one after the other), `mod+k`. Single letters can be switched off. */
+/** Keys of the window while mounted, by their shipped names: `j`, `g h` (one after the other), `mod+k`. */
 export function useKeys(map: KeyMap): void {
   const latest = useRef(map)
   useEffect(() => {
@@ -38,7 +41,8 @@ export function useKeys(map: KeyMap): void {
       const plain = event.key.length === 1 && !name.startsWith('mod+') && !name.startsWith('alt+')
       if (plain && (isTaken(event) || !usePreferences.getState().singleKeys)) return
       const prefix = pending && event.timeStamp - pending.at < SEQUENCE_MS ? `${pending.key} ` : ''
-      const run = latest.current[`${prefix}${name}`] ?? (prefix === '' ? latest.current[name] : undefined)
+      const meant = (pressed: string) => latest.current[defaultKeyOf(pressed) ?? '']
+      const run = meant(`${prefix}${name}`) ?? (prefix === '' ? meant(name) : undefined)
       if (!run) return
       event.preventDefault()
       pending = undefined
@@ -47,6 +51,11 @@ export function useKeys(map: KeyMap): void {
     addEventListener('keydown', onKeyDown)
     return () => removeEventListener('keydown', onKeyDown)
   }, [])
+}
+
+/** Alt+1…9: the parts of the object on this page, from the left. */
+export function useTabKeys<T extends string>(tabs: readonly T[], show: (tab: T) => void): void {
+  useKeys(Object.fromEntries(tabs.slice(0, 9).map((tab, i) => [`alt+${i + 1}`, () => show(tab)])))
 }
 
 /** Remembers a `g`, so that the next letter is read with it; forgotten only after every listener saw that letter. Mounted once, by the shell. */

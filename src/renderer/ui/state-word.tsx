@@ -45,16 +45,23 @@ export const TONE_TEXT: Record<Tone, string> = {
   hold: 'text-hold',
 }
 
-export function StateWord({ state, strong }: { state: StateView; strong?: boolean }) {
-  const Icon = state.icon ? EXTRA[state.icon] : ICONS[state.tone]
+/** `checking` = from before a sleep or a silence: it has no colour until it is confirmed. */
+export function StateWord({ state, strong, checking }: { state: StateView; strong?: boolean; checking?: boolean }) {
+  const Icon = checking ? ICONS.unknown : state.icon ? EXTRA[state.icon] : ICONS[state.tone]
   return (
     <span
       className={cx(
         'inline-flex min-w-0 max-w-full items-center gap-1.5 align-middle',
-        TONE_TEXT[state.tone],
+        TONE_TEXT[checking ? 'unknown' : state.tone],
         strong && 'font-medium',
       )}
-      title={state.detail ? `${state.word}: ${state.detail}` : state.word}
+      title={
+        checking
+          ? `${state.word}, as last known: being checked`
+          : state.detail
+            ? `${state.word}: ${state.detail}`
+            : state.word
+      }
     >
       <Icon size={15} aria-hidden className="shrink-0" strokeWidth={2} />
       <span className="truncate">{state.word}</span>

@@ -1,20 +1,20 @@
 import { AlertTriangle, CircleDashed, X } from 'lucide-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { faultText } from '../../../ipc/fault-text.ts'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
-import { plural } from '../../lib/format.ts'
+import { formatElapsed, formatTime, plural } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
-import { useFleetShallow } from '../../state/use-fleet.ts'
+import { useNow } from '../../state/now.ts'
+import { useFleet, useFleetShallow } from '../../state/use-fleet.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { ClockStrip } from '../clock/clock-headline.tsx'
 import { vmProgress, vmState } from '../vms/view-model.ts'
 import { FeedState } from './feed-state.tsx'
-import { isOpen, taskFault, taskLine, taskTitle } from './view-model.ts'
+import { hrefOfTask, TaskEntry } from './task-entry.tsx'
+import { isOpen, taskFault, taskTitle } from './view-model.ts'
 
 const MAX_SHOWN = 3
-
-const hrefOfTask = (task: Task) =>
-  task.kind === 'add_host' ? hrefOf({ page: 'add-host', taskId: task.id }) : hrefOf({ page: 'activity', filter: '' })
 
 /** Bottom of every screen: what goes on now, the last thing that failed, and whether this window is being told. */
 export function TaskStrip() {
@@ -22,56 +22,78 @@ export function TaskStrip() {
   const making = useFleetShallow((f) =>
     [...f.vms.values()].filter((vm) => vm.lifecycle === 'creating' && !vm.deletedAt && vm.progress && !vm.hostUnknown),
   )
-  const entries = [
-    ...tasks.map((task) => ({
-      id: task.id,
-      href: hrefOfTask(task),
-      asking: task.state === 'asking',
-      text: `${taskTitle(task)}: ${taskLine(task)}`,
-    })),
-    ...making.map((vm) => ({
-      id: vm.id,
-      href: hrefOf({ page: 'vm', id: vm.id, tab: 'overview' }),
-      asking: false,
-      text: [`${vm.name}: ${vmState(vm, 0).word}`, vm.detail, vmProgress(vm)?.bytes].filter(Boolean).join(' · '),
-    })),
-  ]
+  const running = tasks.length + making.length
+  const shownTasks = tasks.slice(0, MAX_SHOWN)
+  const shownVms = making.slice(0, MAX_SHOWN - shownTasks.length)
+  const more = running - shownTasks.length - shownVms.length
   return (
     <section
       data-region="tasks"
       aria-label="Running tasks"
       className="flex h-8 shrink-0 items-center gap-4 border-line border-t bg-bg px-4 text-dim text-xs"
     >
-      {entries.slice(0, MAX_SHOWN).map((entry) => (
+      {shownTasks.map((task) => (
+        <TaskEntry key={task.id} task={task} />
+      ))}
+      {shownVms.map((vm) => (
         <a
-          key={entry.id}
-          href={entry.href}
+          key={vm.id}
+          href={hrefOf({ page: 'vm', id: vm.id, tab: 'overview' })}
           className="flex min-w-0 items-center gap-1.5 hover:text-ink hover:underline"
         >
-          {entry.asking ? (
-            <AlertTriangle size={13} aria-hidden className="shrink-0 text-warn" />
-          ) : (
-            <CircleDashed size={13} aria-hidden className="shrink-0 text-info" />
-          )}
-          <span className="truncate">{entry.text}</span>
+          <CircleDashed size={13} aria-hidden className="shrink-0 text-info" />
+          <span className="truncate">
+            {[`${vm.name}: ${vmState(vm, 0).word}`, vm.detail, vmProgress(vm)?.bytes].filter(Boolean).join(' · ')}
+          </span>
+          <Elapsed sinceMs={msOf(vm.createdAt)} />
         </a>
       ))}
-      {entries.length > MAX_SHOWN && <span className="shrink-0">and {entries.length - MAX_SHOWN} more</span>}
-      {entries.length === 0 && <LastFailure />}
+      {more > 0 && (
+        <a href={hrefOf({ page: 'activity', filter: '' })} className="shrink-0 hover:text-ink hover:underline">
+          and {more} more
+        </a>
+      )}
+      {running === 0 && <LastFailure />}
       <span className="sr-only" role="status">
-        {entries.length === 0 ? '' : `${plural(entries.length, 'task')} running`}
+        {running === 0 ? '' : `${plural(running, 'task')} running`}
       </span>
       <div className="ml-auto flex shrink-0 items-center gap-4">
         <ClockStrip />
         <FeedState />
+        <TimeOfDay />
       </div>
     </section>
   )
 }
 
+function Elapsed({ sinceMs }: { sinceMs: number | undefined }) {
+  const now = useNow()
+  if (sinceMs === undefined) return null
+  return <span className="shrink-0 text-faint">{formatElapsed(Math.max(0, now - sinceMs))}</span>
+}
+
+/** Local, with UTC on hover: the ages on the screen are read against it. */
+function TimeOfDay() {
+  const now = new Date(useNow())
+  return (
+    <time dateTime={now.toISOString()} title={`${now.toISOString().slice(0, 19)}Z`} className="hidden md:inline">
+      {formatTime(now, now)}
+    </time>
+  )
+}
+
+const endOf = (task: Task) => msOf(task.endedAt) ?? msOf(task.createdAt) ?? 0
+
 function LastFailure() {
   const [seen, setSeen] = useState<string>()
-  const [failed] = useFleetShallow((f) => [...f.tasks.values()].filter((t) => t.state === 'failed').slice(-1))
+  const tasks = useFleet((f) => f.tasks)
+  const failed = useMemo(
+    () =>
+      [...tasks.values()]
+        .filter((t) => t.state === 'failed')
+        .reduce<Task | undefined>((last, t) => (last && endOf(last) > endOf(t) ? last : t), undefined),
+    [tasks],
+  )
   const fault = failed && taskFault(failed)
   if (!failed || !fault || failed.id === seen) return <span className="text-faint">No task is running</span>
   return (

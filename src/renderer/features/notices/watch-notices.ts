@@ -1,0 +1,71 @@
+import { type DesktopShell, desktopShell } from '../../api/bridge.ts'
+import { type FleetSnapshot, fleetStore } from '../../state/fleet-store.ts'
+import { usePreferences } from '../../state/preferences.ts'
+import { type Cause, datedCauses, endedTasks, isLost, liveCauses } from './causes.ts'
+import { marksOf } from './marks.ts'
+import { addNotices, isQuiet, type Notice, newCauses, noticeText, noticeTitle } from './notice-list.ts'
+import { keepNotices, useNotices } from './notice-store.ts'
+
+const JUDGE_MS = 1000
+const DATED_MS = 30_000
+
+/** Judges the fleet at most once a second, while it is told, and tells what is new. Runs as long as the window. */
+export function watchNotices(): void {
+  let judged = fleetStore.getState()
+  let dated: Cause[] = []
+  let datedAt = 0
+  const lostSince = new Map<string, number>()
+  setInterval(() => {
+    const fleet = fleetStore.getState()
+    const now = Date.now()
+    if (fleet.revision === undefined || fleet.feed.state !== 'live') {
+      lostSince.clear()
+      return
+    }
+    if (now - datedAt >= DATED_MS) {
+      dated = datedCauses(fleet, now)
+      datedAt = now
+    }
+    followLost(lostSince, fleet, now)
+    const ended = judged.revision !== undefined && document.hidden ? endedTasks(judged, fleet, now) : []
+    tell([...ended, ...liveCauses(fleet, lostSince, now), ...dated], now)
+    if (judged !== fleet) {
+      useNotices.setState({ marks: marksOf(fleet, { trust: dated.filter((c) => c.kind === 'deadline').length }) })
+      judged = fleet
+    }
+  }, JUDGE_MS)
+}
+
+/** A host counts as lost from when this window saw it go, so that a sleep of the computer is not held against it. */
+function followLost(since: Map<string, number>, fleet: FleetSnapshot, now: number): void {
+  for (const id of since.keys()) {
+    const host = fleet.hosts.get(id)
+    if (!host || !isLost(host)) since.delete(id)
+  }
+  for (const host of fleet.hosts.values()) if (isLost(host) && !since.has(host.id)) since.set(host.id, now)
+}
+
+function tell(causes: readonly Cause[], now: number): void {
+  const { notices, told: before } = useNotices.getState()
+  const { fresh, told } = newCauses(before, causes, now)
+  const { kinds, os, quiet } = usePreferences.getState().notices
+  const wanted = fresh.filter(({ kind }) => kinds[kind])
+  if (wanted.length === 0) {
+    if (before === undefined || fresh.length > 0) keepNotices({ told })
+    else useNotices.setState({ told })
+    return
+  }
+  const next = addNotices(notices, wanted, now)
+  keepNotices({ notices: next, told })
+  if (os && !document.hasFocus() && !isQuiet(quiet, new Date(now))) notify(desktopShell(), next, notices)
+}
+
+function notify({ notify: show }: DesktopShell, next: readonly Notice[], before: readonly Notice[]): void {
+  for (const notice of next.filter((n) => !before.includes(n)))
+    show?.({
+      id: notice.id,
+      title: noticeTitle(notice),
+      body: noticeText(notice),
+      address: notice.items[0]?.address ?? '',
+    })
+}
