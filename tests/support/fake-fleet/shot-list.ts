@@ -7,6 +7,7 @@ import { networkScene } from './network-scene.ts'
 import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
+import { SHELL_SHOTS } from './shots-shell.ts'
 import {
   ask,
   BAD_USER_DATA,
@@ -491,4 +492,5 @@ export const SHOTS: Shot[] = [
     act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
   },
   ...FLEET_SHOTS,
+  ...SHELL_SHOTS,
 ]
