@@ -13,6 +13,7 @@ import { MetricsService } from '../../ipc/gen/eitri/fleet/v1/metrics_pb.js'
 import { NetworkService } from '../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from '../../ipc/gen/eitri/fleet/v1/store_pb.js'
+import { SupportService } from '../../ipc/gen/eitri/fleet/v1/support_pb.js'
 import { TaskService } from '../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { TemplateService } from '../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { TenantService } from '../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
@@ -33,6 +34,7 @@ import { ownedBy, ownedVm } from './api/owned-vm.ts'
 import { portsApi } from './api/ports-api.ts'
 import { createApiHandler, listenOnSocket } from './api/server.ts'
 import { storeApi, storeState } from './api/store-api.ts'
+import { supportApi } from './api/support-api.ts'
 import { tasksApi } from './api/tasks-api.ts'
 import { templatesApi } from './api/templates-api.ts'
 import { tenantsApi } from './api/tenants-api.ts'
@@ -51,6 +53,8 @@ import { watchSleep } from './sleep-watch.ts'
 import { actingItself } from './store/actor.ts'
 import { auditRetention } from './store/audit-retention.ts'
 import { openStores, type Stores } from './store/stores.ts'
+import { SupportBundle } from './support/support-bundle.ts'
+import { supportSources } from './support/support-sources.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
@@ -135,6 +139,15 @@ export function createControlPlane(ports: Ports): ControlPlane {
     sshConfigHosts: hosts.sshConfigHosts,
     store: (tenant: string) => storeState({ stores, registry }, tenant),
   }
+  const bundle = new SupportBundle(
+    supportSources({
+      ports,
+      stores,
+      view,
+      retention,
+      storeState: (tenant) => storeState({ stores, registry }, tenant),
+    }),
+  )
   const getVm = (tenant: string, ref: string) => ownedVm({ ...stores, view }, tenant, ref)
   const shownRow = (tenant: string, ref: string) => ownedBy({ ...stores, view }, tenant, ref, getAnyVm)
   const routes = (router: ConnectRouter) => {
@@ -144,12 +157,13 @@ export function createControlPlane(ports: Ports): ControlPlane {
     router.service(TemplateService, templatesApi({ ...stores, view }))
     router.service(ImageService, imagesApi(images))
     router.service(NetworkService, networksApi({ ...stores, registry, view }))
-    router.service(PortService, portsApi({ ...stores, view }))
+    router.service(PortService, portsApi({ ...stores, registry, view, clock }))
     router.service(CloudInitService, cloudInitApi())
     router.service(
       StoreService,
       storeApi({ stores, registry, file: paths.database, needs: () => needsOf(stores, paths), clock, log }),
     )
+    router.service(SupportService, supportApi({ bundle, audit: stores.audit, store: stores.db }))
     router.service(TaskService, tasksApi(tasks))
     router.service(ClockService, clockApi({ ...stores, registry, clock, getVm }))
     router.service(TrustService, trustApi({ ...stores, registry, trust, clock, getVm }))

@@ -1,22 +1,35 @@
 import { randomBytes } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { Clock } from '../../../ipc/base/clock.ts'
+import { Fault } from '../../../ipc/faults.ts'
 import type { PortService, PublishPortRequest } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { check } from '../../../ipc/rules.ts'
+import type { ActiveSession } from '../hosts/agent-connection.ts'
 import type { ExposureRow, ExposuresStore } from '../store/exposures-store.ts'
+import type { HostsStore } from '../store/hosts-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
+import { probePort } from '../tunnels/port-probe.ts'
+import { TunnelPlaces } from '../tunnels/tunnel-places.ts'
 import { getLiveVm, getVm } from '../vms/vm-directory.ts'
 import type { FleetView } from './fleet-view.ts'
 import { principalOf } from './principal.ts'
 
+/** Tries at once; they are short, and not those of people's tunnels. */
+const PROBES = { perVm: 4, perHost: 8, inAll: 32 }
+
 export interface PortsApiDeps {
   vms: VmsStore
   exposures: ExposuresStore
+  hosts: HostsStore
+  registry: { active(hostId: string): ActiveSession | undefined }
   view: FleetView
+  clock: Clock
 }
 
 /** Published ports: desired state only. The host opens them in its own time and says how that went. */
 export function portsApi(deps: PortsApiDeps): ServiceImpl<typeof PortService> {
   const { vms, exposures, view } = deps
+  const places = new TunnelPlaces(PROBES)
   return {
     publishPort: (request, context) => publish(deps, principalOf(context).tenant, request),
     listPorts: (request, context) => {
@@ -28,6 +41,16 @@ export function portsApi(deps: PortsApiDeps): ServiceImpl<typeof PortService> {
     unpublishPort: (request, context) => {
       exposures.remove(principalOf(context).tenant, check('portRef', request).id)
       return {}
+    },
+    probePort: async (request, context) => {
+      const { tenant } = principalOf(context)
+      const { id } = check('portRef', request)
+      const port = view.findPort(tenant, id)
+      if (!port) throw new Fault('port/not-found', 'permanent', { port: id })
+      const isLocal = deps.hosts.findIn(tenant, port.hostId)?.kind === 'local'
+      const session = deps.registry.active(port.hostId)
+      const { clock } = deps
+      return { probes: await probePort({ port, isLocal, session, places, clock, signal: context.signal }) }
     },
   }
 }
