@@ -1,6 +1,7 @@
 import type { ConsoleFrame, ShellPlace, TerminalSize } from '../../../ipc/console-frames.ts'
 import { KiB, LIMITS, MiB } from '../../../ipc/units.ts'
 import { formatBytes } from '../../lib/format.ts'
+import { RESET_MODES, remark } from './terminal-modes.ts'
 
 /** The shared duplex, as one console uses it. */
 export interface ConsoleLine {
@@ -9,9 +10,9 @@ export interface ConsoleLine {
   send(frame: ConsoleFrame): boolean
 }
 
-/** Where bytes become a screen. `done` is called when they have been parsed, in order. */
+/** Where bytes become a screen. `done` is called when they have been parsed, in order; `past` = nobody here saw them come. */
 export interface ConsoleSink {
-  write(bytes: Uint8Array | string, done: () => void): void
+  write(bytes: Uint8Array | string, done: () => void, past: boolean): void
 }
 
 /** What a pane shows: the serial console of a VM, or a shell over SSH. */
@@ -44,9 +45,6 @@ const LOOK_MS = 2_000
 /** Further behind than this nobody reads it: the newest is shown instead. */
 const MAX_BEHIND_BYTES = BigInt(8 * MiB)
 const MAX_QUEUED_INPUT = LIMITS.consoleInputBytes
-/** After a hole in the text the modes a program had set are not known any more: leave alternate screen, mouse and paste modes. */
-const RESET_MODES = '\x1b[!p\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l'
-
 const FIRST: ConsoleState = {
   link: 'opening',
   detail: '',
@@ -170,6 +168,20 @@ export class ConsoleSession {
     this.#id = this.#join()
   }
 
+  /** One that was closed, again: a console from where it was, a shell as another one below the text of the last. */
+  reopen(): void {
+    if (this.#state.link !== 'closed') return
+    if (this.target.kind === 'shell') {
+      this.#next = undefined
+      this.#parsed = 0n
+      this.#acked = 0n
+      this.#replayEnd = 0n
+      this.#write(`${RESET_MODES}${remark('another shell')}`, 0n)
+    }
+    this.#set({ ...FIRST, notShown: this.#state.notShown })
+    this.#id = this.#join()
+  }
+
   /** Leaves the wire. The sink keeps its text. */
   close(): void {
     this.#leave()
@@ -287,8 +299,10 @@ export class ConsoleSession {
   #passOver(from: bigint, to: bigint): void {
     this.#next = to
     const missed = to - from
-    const said = `── ${formatBytes(missed)} came too fast to show: only in the log on the host ──`
-    this.#write(`${RESET_MODES}\r\n\x1b[0;2m${said}\x1b[0m\r\n`, to)
+    this.#write(
+      `${RESET_MODES}${remark(`${formatBytes(missed)} came too fast to show: only in the log on the host`)}`,
+      to,
+    )
     this.#parsed = to
     this.#set({ notShown: this.#state.notShown + missed })
   }
@@ -332,7 +346,7 @@ export class ConsoleSession {
     // Split where the past ends, so that a query right behind it is answered.
     const past = this.#replayEnd > start ? Number(this.#replayEnd - start) : 0
     const cut = Math.min(past, fresh.length)
-    if (cut > 0) this.#write(fresh.subarray(0, cut), start + BigInt(cut))
+    if (cut > 0) this.#write(fresh.subarray(0, cut), start + BigInt(cut), true)
     if (cut < fresh.length) this.#write(fresh.subarray(cut), this.#next)
     this.#lookForEnd()
   }
@@ -341,25 +355,25 @@ export class ConsoleSession {
   #onPower(link: ConsoleState['link']): void {
     const next = this.#next ?? 0n
     if (this.#off && link === 'live' && next > 0n && next >= this.#replayEnd)
-      this.#write(`${RESET_MODES}\r\n\x1b[0;2m── started again ──\x1b[0m\r\n`, next)
+      this.#write(`${RESET_MODES}${remark('started again')}`, next)
     if (link === 'live' || link === 'stopped') this.#off = link === 'stopped'
   }
 
   #onSkipped(from: bigint, to: bigint): void {
     if (this.#next === undefined || to <= this.#next || this.#jumping) return
     this.#next = to
-    const lost = formatBytes(to - from)
-    this.#write(`${RESET_MODES}\r\n\x1b[0;2m── ${lost} skipped: no longer kept by the host ──\x1b[0m\r\n`, to)
+    this.#write(`${RESET_MODES}${remark(`${formatBytes(to - from)} skipped: no longer kept by the host`)}`, to)
   }
 
-  #write(bytes: Uint8Array | string, upTo: bigint): void {
-    this.#sink.write(bytes, () => {
+  #write(bytes: Uint8Array | string, upTo: bigint, past = false): void {
+    const done = () => {
       if (upTo > this.#parsed) this.#parsed = upTo
       if (this.#state.replaying && this.#parsed >= this.#replayEnd) this.#set({ replaying: false })
       if (this.#parsed - this.#acked < BigInt(LIMITS.consoleAckBytes)) return
       this.#acked = this.#parsed
       this.#line.send({ type: 'ack', id: this.#id, offset: this.#parsed })
-    })
+    }
+    this.#sink.write(bytes, done, past)
   }
 
   #set(change: Partial<ConsoleState>): void {

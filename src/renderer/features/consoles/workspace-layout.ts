@@ -82,13 +82,48 @@ export interface Box {
 /** Where each pane stands in a unit square. */
 export function boxes(layout: Layout, box: Box = { x: 0, y: 0, width: 1, height: 1 }): Map<string, Box> {
   if (isLeaf(layout)) return new Map([[layout.pane, box]])
-  const { at, to } = layout
+  const { first, second } = halves(box, layout.to, layout.at)
+  return new Map([...boxes(layout.first, first), ...boxes(layout.second, second)])
+}
+
+export interface Divider {
+  /** Leads to its split. */
+  path: string
+  to: Split['to']
+  at: number
+  /** Of the whole split. */
+  box: Box
+}
+
+/** The splitters between panes, outermost first. */
+export function dividers(layout: Layout, path = '', box: Box = { x: 0, y: 0, width: 1, height: 1 }): Divider[] {
+  if (isLeaf(layout)) return []
+  const { to, at, first, second } = layout
+  const parts = halves(box, to, at)
+  return [
+    { path, to, at, box },
+    ...dividers(first, `${path}f`, parts.first),
+    ...dividers(second, `${path}s`, parts.second),
+  ]
+}
+
+function halves(box: Box, to: Split['to'], at: number): { first: Box; second: Box } {
   const first = to === 'right' ? { ...box, width: box.width * at } : { ...box, height: box.height * at }
   const second =
     to === 'right'
       ? { ...box, x: box.x + first.width, width: box.width - first.width }
       : { ...box, y: box.y + first.height, height: box.height - first.height }
-  return new Map([...boxes(layout.first, first), ...boxes(layout.second, second)])
+  return { first, second }
+}
+
+/** More room for a pane (or less, where `by` is negative), from the part it shares its nearest split with. */
+export function grown(layout: Layout, pane: string, by: number): Layout {
+  if (isLeaf(layout)) return layout
+  const { first, second, at } = layout
+  const inFirst = leaves(first).some((leaf) => leaf.pane === pane)
+  const part = inFirst ? first : second
+  if (isLeaf(part)) return part.pane === pane ? resized(layout, '', at + (inFirst ? by : -by)) : layout
+  return inFirst ? { ...layout, first: grown(first, pane, by) } : { ...layout, second: grown(second, pane, by) }
 }
 
 export type Direction = 'left' | 'right' | 'up' | 'down'

@@ -1,6 +1,7 @@
 import {
   type Direction,
   gridTabs,
+  grown,
   type Layout,
   type Leaf,
   leaves,
@@ -157,6 +158,9 @@ export function focusNeighbour(desk: Desk, pane: string, direction: Direction): 
   const next = tab && neighbour(tab.layout, pane, direction)
   return next ? focusPane(desk, next) : desk
 }
+
+export const growPane = (desk: Desk, pane: string, by: number): Desk =>
+  inPane(desk, pane, (layout) => grown(layout, pane, by))
 
 /** The pane to the other side of its neighbour there. */
 export function swapNeighbour(desk: Desk, pane: string, direction: Direction): Desk {

@@ -1,18 +1,34 @@
 import { describe, expect, it } from 'vitest'
-import { handleConsoleKey } from '../../../../../src/renderer/features/consoles/console-keys.ts'
+import { chordName, handleConsoleKey } from '../../../../../src/renderer/features/consoles/console-keys.ts'
 import { needsGuard, visibleText } from '../../../../../src/renderer/features/consoles/paste-text.ts'
 
-function press(key: string, code: string, held: ('ctrlKey' | 'shiftKey' | 'altKey' | 'metaKey')[] = []) {
+type Held = 'ctrlKey' | 'shiftKey' | 'altKey' | 'metaKey'
+
+function press(key: string, code: string, held: Held[] = [], { alone = false, tabLeaves = false } = {}) {
   const done: string[] = []
+  const does = (what: string) => () => done.push(what)
   const flags = { ctrlKey: false, shiftKey: false, altKey: false, metaKey: false }
   for (const name of held) flags[name] = true
   const guest = handleConsoleKey(
     { type: 'keydown', key, code, ...flags, preventDefault: () => undefined },
     {
-      leave: () => done.push('leave'),
-      find: () => done.push('find'),
-      copy: () => done.push('copy'),
-      paste: () => done.push('paste'),
+      leave: does('leave'),
+      find: does('find'),
+      copy: does('copy'),
+      paste: does('paste'),
+      reconnect: does('reconnect'),
+      actions: does('actions'),
+      toggleTab: does('toggleTab'),
+      tabLeaves,
+      ...(alone
+        ? {}
+        : {
+            newTab: does('newTab'),
+            splitRight: does('splitRight'),
+            splitDown: does('splitDown'),
+            closeView: does('closeView'),
+            move: (to: string) => done.push(`move ${to}`),
+          }),
     },
   )
   return { guest, done }
@@ -39,8 +55,36 @@ describe('keys in a console', () => {
     ['F', 'KeyF', 'find'],
     ['C', 'KeyC', 'copy'],
     ['V', 'KeyV', 'paste'],
+    ['R', 'KeyR', 'reconnect'],
+    ['P', 'KeyP', 'actions'],
+    ['M', 'KeyM', 'toggleTab'],
+    ['T', 'KeyT', 'newTab'],
+    ['|', 'Backslash', 'splitRight'],
+    ['_', 'Minus', 'splitDown'],
+    ['W', 'KeyW', 'closeView'],
+    ['ArrowLeft', 'ArrowLeft', 'move left'],
+    ['ArrowDown', 'ArrowDown', 'move down'],
   ])('Ctrl+Shift+%s is ours', (key, code, act) => {
     expect(press(key, code, ['ctrlKey', 'shiftKey'])).toEqual({ guest: false, done: [act] })
+  })
+
+  it('⌘ is as good as Ctrl+Shift', () => {
+    expect(press('f', 'KeyF', ['metaKey'])).toEqual({ guest: false, done: ['find'] })
+  })
+
+  it('a console that stands alone has no tabs, splits or other panes', () => {
+    for (const code of ['KeyT', 'Backslash', 'Minus', 'KeyW', 'ArrowUp'])
+      expect(press('x', code, ['ctrlKey', 'shiftKey'], { alone: true })).toEqual({ guest: false, done: [] })
+  })
+
+  it('Tab goes to the page once a person said so, and back too', () => {
+    expect(press('Tab', 'Tab', [], { tabLeaves: true }).guest).toBe(false)
+    expect(press('Tab', 'Tab', ['shiftKey'], { tabLeaves: true }).guest).toBe(false)
+    expect(press('Tab', 'Tab', ['shiftKey']).guest).toBe(true)
+  })
+
+  it('chords are shown as the keyboard has them', () => {
+    expect([chordName('F', false), chordName('F', true)]).toEqual(['Ctrl+Shift+F', '⌘F'])
   })
 
   it('a chord of ours that does nothing still does not reach the guest', () => {

@@ -6,6 +6,7 @@ import { aVm } from '../../../../support/fake-fleet/rows.ts'
 const NOW = new Date(2026, 10, 30, 14, 2, 11).getTime()
 const state = (change: Partial<ConsoleState> = {}): ConsoleState => ({
   ...{ link: 'live', detail: '', keyboard: true, replaying: false, silent: false, title: '' },
+  ...{ resizes: false, notShown: 0n },
   ...change,
 })
 const off = aVm({ power: 'stopped', desiredPower: 'stopped' })

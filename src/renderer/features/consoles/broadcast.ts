@@ -1,0 +1,55 @@
+import { create } from 'zustand'
+
+/** What can be typed into. */
+export interface Receiver {
+  input(text: string, by: 'person'): boolean
+  readonly state: { link: string; keyboard: boolean }
+}
+
+interface Broadcast {
+  on: boolean
+  /** Panes shown now, by id. */
+  panes: ReadonlyMap<string, Receiver>
+}
+
+/** Typing into all panes of the tab at once. Off until a person switches it on, and never kept. */
+export const useBroadcast = create<Broadcast>(() => ({ on: false, panes: new Map() }))
+
+/** Esc twice within this ends it. */
+const TWICE_MS = 600
+let lastEscape = Number.NEGATIVE_INFINITY
+
+export const canReceive = ({ state }: Receiver): boolean => state.link === 'live' && state.keyboard
+
+export const setBroadcast = (on: boolean): void => useBroadcast.setState({ on })
+
+/** A pane is shown; answers what takes it away again. */
+export function joinBroadcast(pane: string, receiver: Receiver): () => void {
+  useBroadcast.setState(({ panes }) => ({ panes: new Map([...panes, [pane, receiver]]) }))
+  return () =>
+    useBroadcast.setState(({ panes }) => {
+      if (panes.get(pane) !== receiver) return {}
+      const left = new Map(panes)
+      left.delete(pane)
+      return { panes: left }
+    })
+}
+
+/**
+ * What a person typed into one pane, to every shown pane that takes it. False = it is of that pane alone. The second Esc
+ * in a row ends it and goes nowhere.
+ */
+export function broadcastInput(from: Receiver, text: string, nowMs: number): boolean {
+  const { on, panes } = useBroadcast.getState()
+  if (!on || ![...panes.values()].includes(from)) return false
+  if (text === '\x1b') {
+    const twice = nowMs - lastEscape < TWICE_MS
+    lastEscape = twice ? Number.NEGATIVE_INFINITY : nowMs
+    if (twice) {
+      setBroadcast(false)
+      return true
+    }
+  } else lastEscape = Number.NEGATIVE_INFINITY
+  for (const receiver of panes.values()) if (canReceive(receiver)) receiver.input(text, 'person')
+  return true
+}

@@ -1,0 +1,99 @@
+import { MoreHorizontal } from 'lucide-react'
+import { FONT_SIZE } from '../../state/preference-shape.ts'
+import { patchPreference, setPreference, usePreferences } from '../../state/preferences.ts'
+import { IconButton } from '../../ui/button.tsx'
+import { Menu, type MenuEntry } from '../../ui/menu.tsx'
+import { chordName } from './console-keys.ts'
+import type { PaneActs } from './pane-acts.ts'
+import { CONTROL_KEYS, FUNCTION_KEYS, NOT_OVER_SERIAL, OTHER_KEYS, type SentKey } from './send-keys.ts'
+
+interface PaneMenuProps {
+  acts: PaneActs
+  open: boolean
+  onOpenChange: (open: boolean) => void
+  /** Back to typing. */
+  onClosed: () => void
+}
+
+/** Everything a pane can do, for those without its chords; each shows its chord. */
+export function PaneMenu({ acts, open, onOpenChange, onClosed }: PaneMenuProps) {
+  const { terminal, screenReader } = usePreferences()
+  const size = (fontSize: number) =>
+    patchPreference('terminal', { fontSize: Math.min(FONT_SIZE.most, Math.max(FONT_SIZE.least, fontSize)) })
+  const { workspace, shell } = acts
+  const items: (MenuEntry | false)[] = [
+    { label: 'Find', keys: chordName('F'), onSelect: acts.find },
+    { label: 'Copy the selection', keys: chordName('C'), onSelect: acts.copy },
+    { label: 'Paste', keys: chordName('V'), disabled: !acts.canType, onSelect: acts.paste },
+    { label: 'Copy all as text', onSelect: acts.copyAll },
+    { label: 'Read as text', onSelect: acts.readAsText },
+    !shell && { label: 'Save the log…', onSelect: acts.saveLog },
+    'separator',
+    { submenu: 'Send keys', items: keyEntries(acts) },
+    { label: 'Fit: tell the guest this size', disabled: !acts.canType, onSelect: acts.fit },
+    { label: 'Reset view', onSelect: acts.reset },
+    !shell && { label: 'Reconnect', keys: chordName('R'), onSelect: acts.reconnect },
+    shell && { label: 'Open another', keys: chordName('R'), onSelect: acts.reconnect },
+    acts.openShell !== undefined && { label: 'Open a shell over SSH', onSelect: acts.openShell },
+    'separator',
+    {
+      label: 'Times of lines',
+      checked: terminal.timestamps,
+      onSelect: () => patchPreference('terminal', { timestamps: !terminal.timestamps }),
+    },
+    { label: 'Guest may write the clipboard', checked: acts.clipboardWrites, onSelect: acts.toggleClipboard },
+    { label: 'Tab leaves the console', keys: chordName('M'), checked: acts.tabLeaves, onSelect: acts.toggleTab },
+    {
+      label: 'Screen reader mode',
+      checked: screenReader,
+      onSelect: () => setPreference('screenReader', !screenReader),
+    },
+    { label: 'Larger text', onSelect: () => size(terminal.fontSize + 1) },
+    { label: 'Smaller text', onSelect: () => size(terminal.fontSize - 1) },
+    ...(workspace
+      ? ([
+          'separator',
+          { label: 'Split right', keys: chordName('\\'), onSelect: workspace.splitRight },
+          { label: 'Split down', keys: chordName('-'), onSelect: workspace.splitDown },
+          {
+            submenu: 'Move the pane',
+            items: (['left', 'right', 'up', 'down'] as const).map((to) => ({
+              label: `To the ${to === 'up' ? 'top' : to === 'down' ? 'bottom' : to}`,
+              onSelect: () => workspace.swap(to),
+            })),
+          },
+          { label: 'Larger pane', onSelect: () => workspace.grow(1) },
+          { label: 'Smaller pane', onSelect: () => workspace.grow(-1) },
+          {
+            label: shell ? 'Close, which ends the shell' : 'Close view, keep text',
+            keys: chordName('W'),
+            onSelect: workspace.close,
+          },
+        ] satisfies MenuEntry[])
+      : []),
+  ]
+  return (
+    <Menu
+      open={open}
+      onOpenChange={onOpenChange}
+      onClosed={onClosed}
+      trigger={
+        <IconButton label="Console actions" title={`Actions (${chordName('P')})`} className="size-6">
+          <MoreHorizontal size={14} aria-hidden />
+        </IconButton>
+      }
+      items={items.filter((item) => item !== false)}
+    />
+  )
+}
+
+function keyEntries({ send, canType, shell }: PaneActs): MenuEntry[] {
+  const entry = ({ label, text }: SentKey): MenuEntry => ({ label, disabled: !canType, onSelect: () => send(text) })
+  return [
+    ...CONTROL_KEYS.map(entry),
+    'separator',
+    ...OTHER_KEYS.map(entry),
+    { submenu: 'Function keys', items: FUNCTION_KEYS.map(entry) },
+    ...(shell ? [] : (['separator', { note: NOT_OVER_SERIAL }] satisfies MenuEntry[])),
+  ]
+}
