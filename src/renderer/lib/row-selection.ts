@@ -1,8 +1,27 @@
 type Ids = ReadonlySet<string>
 
+export type Chosen = 'yes' | 'no' | 'some'
+
 export function toggled(selected: Ids, id: string): Ids {
   const next = new Set(selected)
   if (!next.delete(id)) next.add(id)
+  return next
+}
+
+/** Whether a row that stands for others is chosen: by them. */
+export function chosenOf(selected: Ids, members: readonly string[]): Chosen {
+  const count = members.reduce((sum, id) => sum + (selected.has(id) ? 1 : 0), 0)
+  return count === 0 ? 'no' : count === members.length ? 'yes' : 'some'
+}
+
+/** All of them chosen, or none where all were. */
+export function allToggled(selected: Ids, members: readonly string[]): Ids {
+  const clear = chosenOf(selected, members) === 'yes'
+  const next = new Set(selected)
+  for (const id of members) {
+    if (clear) next.delete(id)
+    else next.add(id)
+  }
   return next
 }
 
@@ -28,8 +47,8 @@ export interface SelectionCount {
   left: number
 }
 
-export function selectionCount(selected: Ids, shown: readonly { id: string }[]): SelectionCount {
+export function selectionCount(selected: Ids, shown: readonly string[]): SelectionCount {
   let chosen = 0
-  for (const { id } of shown) if (selected.has(id)) chosen++
+  for (const id of shown) if (selected.has(id)) chosen++
   return { chosen, hidden: selected.size - chosen, left: shown.length - chosen }
 }

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronUp } from 'lucide-react'
-import { useEffect, useRef } from 'react'
 import { cx } from '../lib/class-names.ts'
+import type { Chosen } from '../lib/row-selection.ts'
+import { ChooseBox } from './choose-box.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { FROM, type Sort, type TableColumn } from './table-types.ts'
 
@@ -10,7 +11,7 @@ interface HeadProps<T> {
   sort: Sort
   onSort: (next: Sort) => void
   /** Absent = rows are not chosen. */
-  chosen?: 'none' | 'some' | 'all'
+  chosen?: Chosen
   onChooseAll: (on: boolean) => void
   /** All there are, and the name their choice is kept under. */
   choice?: { name: string; columns: TableColumn<T>[] }
@@ -24,7 +25,7 @@ export function TableHead<T>({ columns, sort, onSort, chosen, onChooseAll, choic
       <tr aria-rowindex={1}>
         {chosen !== undefined && (
           <th scope="col" className={cx(CELL, 'pl-3 text-left')}>
-            <HeadBox chosen={chosen} onChooseAll={onChooseAll} />
+            <ChooseBox label="Select all rows" chosen={chosen} onChoose={() => onChooseAll(chosen !== 'yes')} />
           </th>
         )}
         {columns.map((c, at) => (
@@ -34,25 +35,6 @@ export function TableHead<T>({ columns, sort, onSort, chosen, onChooseAll, choic
         ))}
       </tr>
     </thead>
-  )
-}
-
-function HeadBox({ chosen, onChooseAll }: { chosen: 'none' | 'some' | 'all'; onChooseAll: (on: boolean) => void }) {
-  const box = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    if (box.current) box.current.indeterminate = chosen === 'some'
-  }, [chosen])
-  return (
-    <label className="-ml-1 flex size-6 items-center justify-center">
-      <input
-        ref={box}
-        type="checkbox"
-        aria-label="Select all rows"
-        checked={chosen === 'all'}
-        onChange={() => onChooseAll(chosen !== 'all')}
-        className="size-4 accent-accent"
-      />
-    </label>
   )
 }
 

@@ -1,6 +1,8 @@
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import { type MouseEvent, memo, type ReactNode } from 'react'
 import { cx } from '../lib/class-names.ts'
+import type { Chosen } from '../lib/row-selection.ts'
+import { ChooseBox } from './choose-box.tsx'
 import { FROM, type TableColumn } from './table-types.ts'
 
 /** What rows ask their table for; the same object for as long as the table is there. */
@@ -21,7 +23,7 @@ interface RowProps<T> {
   isActive: boolean
   isDimmed: boolean
   /** Absent = rows of this table are not chosen. */
-  isSelected?: boolean
+  chosen?: Chosen
   level?: number
   expanded?: boolean
 }
@@ -33,10 +35,10 @@ function isInside(event: MouseEvent): boolean {
 }
 
 function Row<T>(props: RowProps<T>) {
-  const { id, row, index, columns, acts, isActive, isDimmed, isSelected, level, expanded } = props
+  const { id, row, index, columns, acts, isActive, isDimmed, chosen, level, expanded } = props
   const onClick = (event: MouseEvent) => {
     if (isInside(event)) return
-    if (isSelected !== undefined && (event.shiftKey || event.ctrlKey || event.metaKey)) {
+    if (chosen !== undefined && (event.shiftKey || event.ctrlKey || event.metaKey)) {
       getSelection()?.removeAllRanges()
       acts.choose(id, event.shiftKey)
     } else if (getSelection()?.toString() === '') acts.open(id)
@@ -45,7 +47,7 @@ function Row<T>(props: RowProps<T>) {
     <tr
       data-row={id}
       aria-rowindex={index + 2}
-      {...(isSelected === undefined ? {} : { 'aria-selected': isSelected })}
+      {...(chosen === undefined ? {} : { 'aria-selected': chosen === 'yes' })}
       {...(level === undefined ? {} : { 'aria-level': level })}
       {...(expanded === undefined ? {} : { 'aria-expanded': expanded })}
       tabIndex={isActive ? 0 : -1}
@@ -54,13 +56,13 @@ function Row<T>(props: RowProps<T>) {
       className={cx(
         'group h-[var(--row)] outline-none hover:bg-hover focus-visible:bg-hover',
         'focus-visible:shadow-[inset_2px_0_0_var(--accent)]',
-        isSelected && 'bg-accent/8 hover:bg-accent/12',
+        chosen === 'yes' && 'bg-accent/8 hover:bg-accent/12',
         isDimmed && 'text-dim',
       )}
     >
-      {isSelected !== undefined && (
+      {chosen !== undefined && (
         <td className="border-line border-b pl-3">
-          <RowBox id={id} isSelected={isSelected} acts={acts} />
+          <ChooseBox label="Select this row" chosen={chosen} onChoose={(range) => acts.choose(id, range)} isInRow />
         </td>
       )}
       {columns.map((c, at) => (
@@ -68,7 +70,7 @@ function Row<T>(props: RowProps<T>) {
           key={c.id}
           className={cx(
             'overflow-hidden text-ellipsis whitespace-nowrap border-line border-b px-3 last:pr-5',
-            isSelected === undefined && 'first:pl-5',
+            chosen === undefined && 'first:pl-5',
             c.align === 'right' && 'text-right',
             FROM[c.from ?? 'any'],
           )}
@@ -88,21 +90,6 @@ function Row<T>(props: RowProps<T>) {
 
 /** Renders again only when its own row, place or look changed. */
 export const TableRow = memo(Row) as typeof Row
-
-function RowBox({ id, isSelected, acts }: { id: string; isSelected: boolean; acts: RowActs }) {
-  return (
-    <label className="-ml-1 flex size-6 items-center justify-center">
-      <input
-        type="checkbox"
-        tabIndex={-1}
-        aria-label="Select this row"
-        checked={isSelected}
-        onChange={(event) => acts.choose(id, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)}
-        className="size-4 accent-accent"
-      />
-    </label>
-  )
-}
 
 function Branch({
   level,

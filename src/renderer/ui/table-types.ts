@@ -7,7 +7,7 @@ export interface TableColumn<T> {
   width: string
   align?: 'right'
   /** Left out where the table is narrower than this. */
-  from?: 'middle' | 'wide'
+  from?: 'middle' | 'wide' | 'widest'
   /** Can be neither hidden nor moved. */
   fixed?: boolean
   /** Absent = the column does not sort. */
@@ -15,9 +15,11 @@ export interface TableColumn<T> {
   cell: (row: T) => ReactNode
 }
 
-export interface TableSelection {
+export interface TableSelection<T> {
   selected: ReadonlySet<string>
   onSelect: (next: ReadonlySet<string>) => void
+  /** Of a row that stands for others: ids of those. It is chosen when they are, and never counted itself. */
+  membersOf?: (row: T) => readonly string[] | undefined
 }
 
 export interface TableProps<T> {
@@ -33,7 +35,7 @@ export interface TableProps<T> {
   /** Under this name the columns a person chose are kept; absent = they cannot be chosen. */
   name?: string
   /** A checkbox in front of each row; x, Shift+x, Ctrl/⌘+A. */
-  selection?: TableSelection
+  selection?: TableSelection<T>
   /** Acts on the chosen rows that are seen, beside their count. */
   bulk?: (ids: string[]) => ReactNode
   /** A key pressed on a row: a single letter, or `' '`. True = it was for this table. */
@@ -49,4 +51,9 @@ export interface Sort {
   desc: boolean
 }
 
-export const FROM = { any: undefined, middle: '@max-[820px]:hidden', wide: '@max-[1240px]:hidden' }
+export const FROM = {
+  any: undefined,
+  middle: '@max-[820px]:hidden',
+  wide: '@max-[1240px]:hidden',
+  widest: '@max-[1640px]:hidden',
+}

@@ -1,12 +1,12 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
-import { ranged, selectionCount, toggled } from '../lib/row-selection.ts'
+import { allToggled, type Chosen, chosenOf, ranged, selectionCount, toggled } from '../lib/row-selection.ts'
 import type { Line } from '../lib/row-tree.ts'
 import { usePreferences } from '../state/preferences.ts'
 import { shownColumns, useColumnChoice } from '../state/table-columns.ts'
 import { SelectionBar } from './selection-bar.tsx'
 import { TableHead } from './table-head.tsx'
 import { type RowActs, TableRow } from './table-row.tsx'
-import { FROM, type TableColumn, type TableProps } from './table-types.ts'
+import { FROM, type TableColumn, type TableProps, type TableSelection } from './table-types.ts'
 import { type RowWindow, useRowWindow } from './use-row-window.ts'
 import { useTableKeys } from './use-table-keys.ts'
 import { useScrollAnchor, useTableLines } from './use-table-lines.ts'
@@ -43,16 +43,20 @@ export function DataTable<T extends object>(props: TableProps<T>) {
       choose: (id, range) => {
         const chosen = latest.current.props.selection
         if (!chosen) return
-        const ids = () => latest.current.lines.map((line) => line.id)
-        chosen.onSelect(range ? ranged(chosen.selected, ids(), lastChosen.current, id) : toggled(chosen.selected, id))
+        const { selected, onSelect, membersOf } = chosen
+        const row = rowOf(id)
+        const members = row && membersOf?.(row)
+        const ids = () => latest.current.lines.flatMap((line) => (membersOf?.(line.row) ? [] : [line.id]))
+        if (members) onSelect(allToggled(selected, members))
+        else onSelect(range ? ranged(selected, ids(), lastChosen.current, id) : toggled(selected, id))
         if (!range) lastChosen.current = id
       },
       fold: (id, collapsed) => setCollapsed((was) => (was.has(id) === collapsed ? was : toggled(was, id))),
     }
   }, [setCollapsed])
   const chooseAll = useCallback((on: boolean) => {
-    const { selection: chosen, rows: all, rowId: idOf } = latest.current.props
-    chosen?.onSelect(new Set(on ? [...chosen.selected, ...all.map(idOf)] : []))
+    const { selection: chosen, ...of } = latest.current.props
+    chosen?.onSelect(new Set(on ? [...chosen.selected, ...countedIds(of.rows, of.rowId, chosen)] : []))
   }, [])
 
   const at = useMemo(() => lines.findIndex(({ id }) => id === active), [lines, active])
@@ -61,16 +65,9 @@ export function DataTable<T extends object>(props: TableProps<T>) {
     ...{ canSelect: selection !== undefined, hasSelected: (selection?.selected.size ?? 0) > 0 },
     ...{ onSelectAll: chooseAll, onKey: props.onKey },
   })
-  const count = useMemo(
-    () =>
-      selection &&
-      selectionCount(
-        selection.selected,
-        rows.map((row) => ({ id: rowId(row) })),
-      ),
-    [selection, rows, rowId],
-  )
-  const chosen = count && (count.chosen === 0 ? 'none' : count.left === 0 ? 'all' : 'some')
+  const counted = useMemo(() => (selection ? countedIds(rows, rowId, selection) : []), [selection, rows, rowId])
+  const count = selection && selectionCount(selection.selected, counted)
+  const chosen: Chosen | undefined = count && (count.chosen === 0 ? 'no' : count.left === 0 ? 'yes' : 'some')
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -112,11 +109,20 @@ export function DataTable<T extends object>(props: TableProps<T>) {
       </div>
       {count && selection && selection.selected.size > 0 && (
         <SelectionBar count={count} onAll={() => chooseAll(true)} onClear={() => chooseAll(false)}>
-          {bulk?.(rows.map(rowId).filter((id) => selection.selected.has(id)))}
+          {bulk?.(counted.filter((id) => selection.selected.has(id)))}
         </SelectionBar>
       )}
     </div>
   )
+}
+
+/** Ids of rows that are chosen by themselves. */
+const countedIds = <T,>(rows: readonly T[], rowId: (row: T) => string, { membersOf }: TableSelection<T>): string[] =>
+  membersOf ? rows.filter((row) => !membersOf(row)).map(rowId) : rows.map(rowId)
+
+function chosenRow<T>(id: string, row: T, { selected, membersOf }: TableSelection<T>): Chosen {
+  const members = membersOf?.(row)
+  return members ? chosenOf(selected, members) : selected.has(id) ? 'yes' : 'no'
 }
 
 interface BodyProps<T> {
@@ -143,7 +149,7 @@ function Body<T>({ lines, seen, at, rowHeight, columns, acts, props }: BodyProps
         {...{ id, row, index, columns, acts }}
         isActive={index === at || (at === -1 && index === 0)}
         isDimmed={props.dimmed?.(row) ?? false}
-        {...(props.selection ? { isSelected: props.selection.selected.has(id) } : {})}
+        {...(props.selection ? { chosen: chosenRow(id, row, props.selection) } : {})}
         {...(level === undefined ? {} : { level })}
         {...(expanded === undefined ? {} : { expanded })}
       />

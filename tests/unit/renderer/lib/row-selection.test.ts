@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ranged, selectionCount, toggled } from '../../../../src/renderer/lib/row-selection.ts'
+import { allToggled, chosenOf, ranged, selectionCount, toggled } from '../../../../src/renderer/lib/row-selection.ts'
 
 const order = ['a', 'b', 'c', 'd']
 const of = (...ids: string[]) => new Set(ids)
@@ -19,7 +19,13 @@ describe('a selection of rows', () => {
     expect(ranged(selected, order, last, to)).toEqual(expected)
   })
 
+  it('of a row that stands for others is theirs', () => {
+    expect([of(), of('a'), of('a', 'b')].map((ids) => chosenOf(ids, ['a', 'b']))).toEqual(['no', 'some', 'yes'])
+    expect(allToggled(of('a', 'z'), ['a', 'b'])).toEqual(of('a', 'b', 'z'))
+    expect(allToggled(of('a', 'b', 'z'), ['a', 'b'])).toEqual(of('z'))
+  })
+
   it('counts what the filter hides and what is left to choose', () => {
-    expect(selectionCount(of('a', 'z'), [{ id: 'a' }, { id: 'b' }])).toEqual({ chosen: 1, hidden: 1, left: 1 })
+    expect(selectionCount(of('a', 'z'), ['a', 'b'])).toEqual({ chosen: 1, hidden: 1, left: 1 })
   })
 })
