@@ -17,10 +17,12 @@ import {
 } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { type Host, HostService } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
+import { MetricsService } from '../../../src/ipc/gen/eitri/fleet/v1/metrics_pb.js'
 import { NetworkService } from '../../../src/ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { fakeHistory } from './history-scene.ts'
 import { aPort } from './port-scene.ts'
 import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
 
@@ -268,6 +270,7 @@ export class FakeFleet {
         return { findings: host.networkFindings }
       }),
     })
+    router.service(MetricsService, fakeHistory(this))
     router.service(AuditService, { listAudit: () => ({ entries: this.audit }) })
   }
 
