@@ -1,6 +1,6 @@
 import { NOTHING, or, type P, t, v, why } from './fault-parts.ts'
 
-/** Words of `store/*`. */
+/** Words of `store/*` and `support/*`. */
 export const STORE_TEXT = {
   'store/conflict': () =>
     t('Somebody else changed this first.', 'Your change was not applied.', 'Look at it and try again.'),
@@ -33,5 +33,11 @@ export const STORE_TEXT = {
       `${or(p['file'], 'The file')} cannot be put back${why(p)}.`,
       NOTHING,
       or(p['next'], 'Choose another copy; "eitri store" names those that are kept.'),
+    ),
+  'support/not-written': (p: P) =>
+    t(
+      `The support bundle was not written to ${or(p['path'], 'that file')}${why(p)}.`,
+      'Nothing was written, and no file was replaced.',
+      'Choose another file name or folder.',
     ),
 }

@@ -152,6 +152,7 @@ export const FAULT_CODES = [
   'store/not-migrated',
   'store/not-damaged',
   'store/not-restored',
+  'support/not-written',
   'app/not-running',
   'app/already-running',
   'app/part-missing',

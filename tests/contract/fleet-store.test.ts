@@ -8,6 +8,7 @@ import { HostService } from '../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import { ImageService } from '../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
 import { PortService } from '../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { StoreService } from '../../src/ipc/gen/eitri/fleet/v1/store_pb.js'
+import { SupportService } from '../../src/ipc/gen/eitri/fleet/v1/support_pb.js'
 import { TaskService } from '../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { TenantService } from '../../src/ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { TrustService } from '../../src/ipc/gen/eitri/fleet/v1/trust_pb.js'
@@ -381,6 +382,7 @@ describe('calls', () => {
       TenantService,
       TrustService,
       StoreService,
+      SupportService,
     ]
     const names = services.flatMap(({ methods }) => methods.map(({ name }) => name))
     expect(
@@ -388,7 +390,7 @@ describe('calls', () => {
         .filter(goesOn)
         .filter((name) => !/^(Get|List|Watch)/.test(name))
         .sort(),
-    ).toEqual(['RebuildStore', 'ReconnectHost', 'SignInHost'])
+    ).toEqual(['PreviewBundle', 'RebuildStore', 'ReconnectHost', 'SignInHost', 'WriteBundle'])
   })
 })
 

@@ -51,6 +51,8 @@ const NAMES_NOTHING = new Set([
     'public_key',
     'certificate',
   ],
+  // Names of files of a support bundle.
+  'without',
   ...['reason', 'action', 'request_id', 'before_id', 'ssh_authorized_keys', 'remove_labels', 'lift', 'ssh'],
   // The key under which a create may be repeated, chosen by its caller: 128 random bits.
   'vm_id',

@@ -1,0 +1,90 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { FleetState } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
+import type { AuditRow } from '../store/audit-store.ts'
+import type { BundleText } from './bundle-file.ts'
+import { type AboutFacts, aboutFile, auditFile, type StoreFacts, storeFile } from './control-files.ts'
+import { fleetFiles } from './fleet-files.ts'
+import { Labels } from './labels.ts'
+import { logFile, tailOf } from './log-file-tail.ts'
+
+/** What was shown is what is written, for so long. */
+const SHOWN_MS = 10 * 60_000
+const MAX_AUDIT = 1_000
+
+export interface SupportSources {
+  now(): number
+  about(): AboutFacts
+  store(tenant: string): StoreFacts
+  fleet(tenant: string): FleetState
+  audit(tenant: string, limit: number): AuditRow[]
+  /** Names and ids of what belongs to other tenants: lines of the log that say one are left out. */
+  foreignNames(tenant: string): string[]
+  logPath: string
+  home: string | undefined
+}
+
+/** What a bundle of a tenant holds; the last one that was shown is kept for a while, so that exactly that is written. */
+export class SupportBundle {
+  readonly #from: SupportSources
+  #shown: { tenant: string; at: number; files: BundleText[] } | undefined
+
+  constructor(from: SupportSources) {
+    this.#from = from
+  }
+
+  async preview(tenant: string): Promise<BundleText[]> {
+    const files = await this.#make(tenant)
+    this.#shown = { tenant, at: this.#from.now(), files }
+    return files
+  }
+
+  /** As shown lately, else as it is now. */
+  async files(tenant: string): Promise<BundleText[]> {
+    const shown = this.#shown
+    const age = shown && this.#from.now() - shown.at
+    if (shown && shown.tenant === tenant && age !== undefined && age >= 0 && age < SHOWN_MS) return shown.files
+    return await this.#make(tenant)
+  }
+
+  /** In the home of whoever runs this, named by the time. */
+  suggestedPath(): string {
+    const time = new Date(this.#from.now()).toISOString().slice(0, 19).replaceAll(':', '').replace('T', '-')
+    return join(this.#from.home || homedir(), `eitri-support-${time}.tar.gz`)
+  }
+
+  async #make(tenant: string): Promise<BundleText[]> {
+    const { about, store, fleet, audit, logPath } = this.#from
+    const state = fleet(tenant)
+    const labels = knownOf(tenant, state)
+    return [
+      aboutFile(labels, about()),
+      ...fleetFiles(labels, state),
+      storeFile(labels, store(tenant)),
+      auditFile(labels, audit(tenant, MAX_AUDIT)),
+      ...(tenant === DEFAULT_TENANT ? [logFile(labels, await tailOf(logPath), this.#foreign(tenant))] : []),
+    ]
+  }
+
+  /** The log is everybody's: it is shown where the app's own things are looked after, without what others own. */
+  #foreign(tenant: string): (line: string) => boolean {
+    const names = this.#from.foreignNames(tenant)
+    const values = new Set(names.map((name) => JSON.stringify(name)))
+    return (line) => {
+      const said = line.match(/"(?:[^"\\]|\\.)*"/g) ?? []
+      return said.some((value) => values.has(value) || names.some((name) => name.length >= 16 && value.includes(name)))
+    }
+  }
+}
+
+function knownOf(tenant: string, { hosts, vms, images, ports, tasks }: FleetState): Labels {
+  const labels = new Labels()
+  for (const host of hosts) labels.know('host', host.id, host.name)
+  for (const vm of vms) labels.know('vm', vm.id, vm.name, vm.sshName)
+  for (const image of images) labels.know('image', image.id, image.name)
+  for (const task of tasks) labels.know('task', task.id)
+  for (const port of ports) labels.know('port', port.id)
+  labels.know('tenant', tenant)
+  return labels
+}
