@@ -1,4 +1,5 @@
 import { BrowserWindow, type Session, shell, type WebContents } from 'electron'
+import { MIN_WINDOW, type restoredWindow, type WindowState } from './window-state.ts'
 
 export const SCHEME = 'app'
 export const ORIGIN = 'app://eitri'
@@ -6,12 +7,21 @@ export const ORIGIN = 'app://eitri'
 /** Copying by a click is all a page may ask for. */
 const ALLOWED = new Set(['clipboard-sanitized-write'])
 
-export function openWindow(preload: string, icon: string | undefined): BrowserWindow {
+export interface WindowOptions {
+  preload: string
+  icon: string | undefined
+  /** Where it stood last. */
+  place: ReturnType<typeof restoredWindow>
+  /** Told when it moved or is about to close. */
+  onPlace(state: WindowState): void
+}
+
+export function openWindow({ preload, icon, place, onPlace }: WindowOptions): BrowserWindow {
+  const { maximized, ...bounds } = place
   const window = new BrowserWindow({
-    width: 1280,
-    height: 800,
-    minWidth: 720,
-    minHeight: 480,
+    ...bounds,
+    minWidth: MIN_WINDOW.width,
+    minHeight: MIN_WINDOW.height,
     title: 'Eitri',
     backgroundColor: '#101014',
     show: false,
@@ -19,7 +29,9 @@ export function openWindow(preload: string, icon: string | undefined): BrowserWi
     ...(icon === undefined ? {} : { icon }),
     webPreferences: { preload, sandbox: true, contextIsolation: true, nodeIntegration: false, webviewTag: false },
   })
+  if (maximized) window.maximize()
   window.once('ready-to-show', () => window.show())
+  window.on('close', () => onPlace({ ...window.getNormalBounds(), maximized: window.isMaximized() }))
   guard(window.webContents)
   void window.loadURL(`${ORIGIN}/`)
   return window

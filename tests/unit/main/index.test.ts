@@ -14,6 +14,17 @@ class FakeWindow extends EventEmitter {
     setWindowOpenHandler(handler: (details: { url: string }) => unknown) {
       this.opened = handler
     },
+    sent: [] as unknown[][],
+    send(...message: unknown[]) {
+      this.sent.push(message)
+    },
+    level: 0,
+    getZoomLevel(): number {
+      return this.level
+    },
+    setZoomLevel(level: number) {
+      this.level = level
+    },
   })
   readonly loaded: string[] = []
   readonly options: any
@@ -32,6 +43,25 @@ class FakeWindow extends EventEmitter {
   }
   restore() {}
   isMinimized = () => false
+  isMaximized = () => false
+  maximize() {}
+  getNormalBounds = () => ({ x: 10, y: 20, width: 1000, height: 700 })
+  close() {
+    this.emit('close')
+    this.emit('closed')
+  }
+}
+
+class FakeNotification extends EventEmitter {
+  static isSupported = () => true
+  readonly words: { title: string; body: string }
+  constructor(words: { title: string; body: string }) {
+    super()
+    this.words = words
+    fake.current.notifications.push(this)
+  }
+  show() {}
+  close() {}
 }
 
 class FakeElectron {
@@ -44,6 +74,10 @@ class FakeElectron {
   permissions: Record<string, (...args: any[]) => any> = {}
   ipc = new EventEmitter()
   power = new EventEmitter()
+  notifications: FakeNotification[] = []
+  menus: any[][] = []
+  schemesTaken: string[] = []
+  userData = ''
   quits = 0
   sandboxed = 0
   app = Object.assign(new EventEmitter(), {
@@ -52,6 +86,8 @@ class FakeElectron {
     requestSingleInstanceLock: () => true,
     whenReady: () => Promise.resolve(),
     quit: () => this.quits++,
+    getPath: () => this.userData,
+    setAsDefaultProtocolClient: (scheme: string) => this.schemesTaken.push(scheme),
   })
 }
 
@@ -63,7 +99,9 @@ vi.mock('electron', () => {
     BrowserWindow: FakeWindow,
     dialog: { showErrorBox: vi.fn() },
     ipcMain: e.ipc,
-    Menu: { buildFromTemplate: (items: unknown) => items },
+    Menu: { buildFromTemplate: (items: unknown) => items, setApplicationMenu: (menu: any[]) => e.menus.push(menu) },
+    Notification: FakeNotification,
+    screen: { getAllDisplays: () => [{ workArea: { x: 0, y: 0, width: 1920, height: 1080 } }] },
     powerMonitor: e.power,
     protocol: {
       registerSchemesAsPrivileged: (schemes: unknown[]) => e.schemes.push(...schemes),
@@ -112,6 +150,8 @@ vi.mock('electron', () => {
   }
 })
 
+const PAGE = { url: 'app://eitri/', parent: null }
+
 let dir: string
 let server: http.Server
 const calls: string[] = []
@@ -124,9 +164,10 @@ beforeAll(async () => {
     res.end('from the socket')
   })
   await new Promise<void>((resolve) => server.listen(join(dir, 's'), resolve))
-  process.argv.push('--data-dir', '/somewhere', '--other')
+  process.argv.push('--data-dir', '/somewhere', 'eitri://vms/abc')
   await import('../../../src/main/index.ts')
   electron = fake.current
+  electron.userData = dir
   await vi.waitFor(() => expect(electron.forks).toHaveLength(1))
 })
 
@@ -201,12 +242,60 @@ describe('the desktop app', () => {
 
   it('takes console ports only from its own pages', () => {
     const port = { close: vi.fn(), on: vi.fn(), start: vi.fn(), postMessage: vi.fn() }
-    electron.ipc.emit('console-port', { senderFrame: { url: 'https://example.org/' }, ports: [port] })
-    expect(port.close).toHaveBeenCalled()
+    for (const senderFrame of [{ url: 'https://example.org/', parent: null }, { ...PAGE, parent: {} }, null])
+      electron.ipc.emit('console-port', { senderFrame, ports: [port] })
+    expect(port.close).toHaveBeenCalledTimes(3)
   })
 
-  it('dials hosts when the computer wakes', async () => {
+  it('is what the system opens its links with', () => {
+    expect(electron.schemesTaken).toEqual(['eitri'])
+  })
+
+  it('hands the link it was started with to the page once that takes it, and no other page', () => {
+    const { sent } = electron.windows[0]!.webContents
+    electron.ipc.emit('follow', { senderFrame: { url: 'https://example.org/', parent: null } })
+    expect(sent).toEqual([])
+    electron.ipc.emit('follow', { senderFrame: PAGE })
+    expect(sent).toEqual([['address', 'eitri://vms/abc']])
+  })
+
+  it('opens the link of a second start, and ignores what is no link of ours', () => {
+    const { sent } = electron.windows[0]!.webContents
+    sent.length = 0
+    electron.app.emit('second-instance', {}, ['/usr/bin/eitri', '--flag', 'eitri://host/1/vm/2/console'])
+    electron.app.emit('second-instance', {}, ['/usr/bin/eitri', 'eitri://x"><script>', 'javascript:alert(1)'])
+    expect(sent).toEqual([['address', 'eitri://host/1/vm/2/console']])
+  })
+
+  it('shows the notices of its page alone, and a click on one opens its object', () => {
+    const notice = { id: 'crash:1', title: 'web-1 crashed', body: 'on rack1', address: 'eitri://vm/1' }
+    electron.ipc.emit('notify', { senderFrame: { url: 'https://example.org/', parent: null } }, notice)
+    electron.ipc.emit('notify', { senderFrame: PAGE }, { ...notice, address: 'https://example.org/' })
+    expect(electron.notifications).toEqual([])
+    electron.ipc.emit('notify', { senderFrame: PAGE }, notice)
+    expect(electron.notifications.map(({ words }) => words)).toEqual([{ title: 'web-1 crashed', body: 'on rack1' }])
+    const { sent } = electron.windows[0]!.webContents
+    sent.length = 0
+    electron.notifications[0]!.emit('click')
+    expect(sent).toEqual([['address', 'eitri://vm/1']])
+  })
+
+  it('has a menu that leads to every page', () => {
+    const { sent } = electron.windows[0]!.webContents
+    sent.length = 0
+    const items = electron.menus[0]!.flatMap(({ submenu }) => submenu)
+    for (const label of ['Fleet', 'Consoles', 'Trust', 'Create VM…']) items.find((i) => i.label === label).click()
+    expect(sent.map(([, address]) => address)).toEqual([
+      'eitri://fleet',
+      'eitri://consoles',
+      'eitri://trust',
+      'eitri://vms/new',
+    ])
+  })
+
+  it('dials hosts when the computer wakes, and tells the page', async () => {
     electron.power.emit('resume')
+    expect(electron.windows[0]!.webContents.sent).toContainEqual(['resume'])
     await vi.waitFor(() => expect(calls).toContain('POST /eitri.fleet.v1.TenantService/ListTenants'))
   })
 
@@ -218,11 +307,16 @@ describe('the desktop app', () => {
   })
 
   it('stays when its window is closed, and shows another when it is started again', () => {
-    electron.windows[0]!.emit('closed')
+    electron.windows[0]!.close()
     electron.app.emit('window-all-closed')
     expect(electron.quits).toBe(0)
-    electron.app.emit('second-instance')
+    electron.app.emit('second-instance', {}, [])
     expect(electron.windows).toHaveLength(2)
+  })
+
+  it('opens a window where the last one was', () => {
+    expect(electron.windows[0]!.options).toMatchObject({ width: 1280, height: 800 })
+    expect(electron.windows[1]!.options).toMatchObject({ x: 10, y: 20, width: 1000, height: 700 })
   })
 
   it('stops the control plane before it quits', async () => {
