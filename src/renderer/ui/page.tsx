@@ -1,7 +1,5 @@
-import { Search, X } from 'lucide-react'
-import { type ReactNode, useEffect, useState } from 'react'
+import type { ReactNode } from 'react'
 import { cx } from '../lib/class-names.ts'
-import { inputClass } from './field.tsx'
 
 /** Frame of every page: a title row with its filter and its acts, then what it shows. */
 export function Page({
@@ -33,68 +31,6 @@ export function PageTitle({ children, count }: { children: ReactNode; count?: st
       <h1 className="font-semibold text-lg">{children}</h1>
       {count !== undefined && <span className="text-faint">{count}</span>}
     </>
-  )
-}
-
-const SETTLE_MS = 120
-
-/** The filter of a table. What is typed reaches `onFilter` a moment after the last key. */
-export function FilterBox({
-  value,
-  onFilter,
-  fields,
-  example,
-}: {
-  value: string
-  onFilter: (text: string) => void
-  fields: readonly string[]
-  /** A filter that shows how it is written. */
-  example: string
-}) {
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  useEffect(() => {
-    if (text === value) return
-    const timer = setTimeout(() => onFilter(text), SETTLE_MS)
-    return () => clearTimeout(timer)
-  }, [text, value, onFilter])
-  return (
-    <search className="relative min-w-40 max-w-md flex-1">
-      <Search
-        size={14}
-        aria-hidden
-        className="-translate-y-1/2 pointer-events-none absolute top-1/2 left-2.5 text-faint"
-      />
-      <input
-        data-filter
-        aria-label="Filter"
-        placeholder={`Filter, such as ${example}`}
-        title={`Words match any column. Narrow with ${fields.map((f) => `${f}:`).join(' ')} and turn round with a leading -`}
-        value={text}
-        onChange={(e) => setText(e.target.value)}
-        onKeyDown={(e) => {
-          if (e.key !== 'Escape') return
-          if (text === '') e.currentTarget.blur()
-          setText('')
-        }}
-        spellCheck={false}
-        className={cx(inputClass, 'h-8 pr-8 pl-8')}
-      />
-      {text === '' ? (
-        <kbd className="-translate-y-1/2 absolute top-1/2 right-2 rounded border border-line px-1.5 text-faint text-xs">
-          /
-        </kbd>
-      ) : (
-        <button
-          type="button"
-          aria-label="Clear the filter"
-          onClick={() => setText('')}
-          className="-translate-y-1/2 absolute top-1/2 right-1 inline-flex size-6 items-center justify-center rounded text-faint hover:text-ink"
-        >
-          <X size={14} aria-hidden />
-        </button>
-      )}
-    </search>
   )
 }
 

@@ -1,0 +1,40 @@
+import type { FilterRecord } from '../../lib/filter.ts'
+import { countValues } from '../../lib/filter-suggest.ts'
+import type { Route } from '../../routes.tsx'
+import type { FleetSnapshot } from '../../state/fleet-store.ts'
+import { clockFilterRecord, guestRow, hasClock, hostRow } from '../clock/view-model.ts'
+import { portFilterRecord } from '../ports/view-model.ts'
+import { vmFilterRecord } from '../vms/view-model.ts'
+
+/** Enough to know the values of a column; the rest is matched all the same. */
+const MAX_ROWS = 3000
+
+function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): Generator<FilterRecord> {
+  switch (page) {
+    case 'vms':
+      for (const vm of fleet.vms.values()) yield vmFilterRecord(vm, nowMs)
+      break
+    case 'ports':
+      for (const port of fleet.ports.values()) yield portFilterRecord(port)
+      break
+    case 'clock':
+      for (const host of fleet.hosts.values()) yield clockFilterRecord(hostRow(host, nowMs))
+      for (const vm of fleet.vms.values()) if (hasClock(vm)) yield clockFilterRecord(guestRow(vm, nowMs))
+      break
+  }
+}
+
+/** Columns that hold several words, each of which is a value. */
+const MANY = new Set(['label', 'ip'])
+
+/** The values a column of a page's list has now, counted. */
+export function listValues(page: Route['page'], field: string, fleet: FleetSnapshot, nowMs: number) {
+  const values: string[] = []
+  let rows = 0
+  for (const record of recordsOf(page, fleet, nowMs)) {
+    const text = record[field] ?? ''
+    values.push(...(MANY.has(field) ? text.split(' ') : [text]))
+    if (++rows >= MAX_ROWS) break
+  }
+  return countValues(values)
+}
