@@ -36,6 +36,8 @@ export declare const ShowCommandRequestSchema: GenMessage<ShowCommandRequest>;
  */
 export declare type ShowCommandResponse = Message<"eitri.agent.v1.ShowCommandResponse"> & {
   /**
+   * "qemu", "cloud-hypervisor" or "vfkit".
+   *
    * @generated from field: string backend = 1;
    */
   backend: string;

@@ -115,16 +115,22 @@ export declare type HistorySample = Message<"eitri.agent.v1.HistorySample"> & {
   diskReadBps?: bigint | undefined;
 
   /**
+   * Bytes a second.
+   *
    * @generated from field: optional uint64 disk_write_bps = 6;
    */
   diskWriteBps?: bigint | undefined;
 
   /**
+   * Bytes a second.
+   *
    * @generated from field: optional uint64 net_rx_bps = 7;
    */
   netRxBps?: bigint | undefined;
 
   /**
+   * Bytes a second.
+   *
    * @generated from field: optional uint64 net_tx_bps = 8;
    */
   netTxBps?: bigint | undefined;

@@ -347,25 +347,29 @@ export declare type HostMetrics = Message<"eitri.agent.v1.HostMetrics"> & {
   agentFds?: number | undefined;
 
   /**
-   * Of its disks, not of their partitions, since the host booted. Absent = not measured.
+   * Read from its disks, not counted again for their partitions, since the host booted. Absent = not measured.
    *
    * @generated from field: optional uint64 disk_read_bytes = 16;
    */
   diskReadBytes?: bigint | undefined;
 
   /**
+   * Written, as disk_read_bytes. Absent = not measured.
+   *
    * @generated from field: optional uint64 disk_written_bytes = 17;
    */
   diskWrittenBytes?: bigint | undefined;
 
   /**
-   * Through its physical network cards since the host booted. Absent = not measured.
+   * Received by its physical network cards since the host booted. Absent = not measured.
    *
    * @generated from field: optional uint64 net_rx_bytes = 18;
    */
   netRxBytes?: bigint | undefined;
 
   /**
+   * Sent, as net_rx_bytes. Absent = not measured.
+   *
    * @generated from field: optional uint64 net_tx_bytes = 19;
    */
   netTxBytes?: bigint | undefined;
