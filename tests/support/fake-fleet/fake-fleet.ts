@@ -21,10 +21,14 @@ import { MetricsService } from '../../../src/ipc/gen/eitri/fleet/v1/metrics_pb.j
 import { NetworkService } from '../../../src/ipc/gen/eitri/fleet/v1/network_pb.js'
 import { PortService } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
+import { TemplateService } from '../../../src/ipc/gen/eitri/fleet/v1/template_pb.js'
+import { TrustService } from '../../../src/ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { fakeHistory } from './history-scene.ts'
+import { collectOnce, hostActs } from './host-scene.ts'
 import { aPort } from './port-scene.ts'
 import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
+import { aCommand, someCas, someTemplates } from './vm-scene.ts'
 
 export interface Delta {
   vms?: Vm[]
@@ -48,6 +52,8 @@ export interface Call {
 export class FakeFleet {
   readonly calls: Call[] = []
   audit: AuditEntry[] = []
+  templates = someTemplates()
+  commandFails = false
   info = {
     localHostPossible: true,
     localHostDetail: '',
@@ -162,6 +168,7 @@ export class FakeFleet {
       acceptHostKey: seen('acceptHostKey', () => ({})),
       takeOverHost: seen('takeOverHost', () => ({})),
       removeHost: seen('removeHost', () => ({})),
+      ...hostActs(this),
       listHosts: () => ({ hosts: this.#state.hosts }),
     })
     router.service(VmService, {
@@ -190,10 +197,26 @@ export class FakeFleet {
       adoptVm: seen('adoptVm', ({ vm, newName }) =>
         change(vm, (v) => Object.assign(v, { unowned: false, ...(newName ? { name: newName } : {}) })),
       ),
-      updateVm: seen('updateVm', ({ vm, clockPolicy }) => ({
-        ...change(vm, (v) => Object.assign(v, clockPolicy ? { clockPolicy } : {})),
-        notReached: POLICY_NOT_REACHED,
+      updateVm: seen('updateVm', ({ $typeName, $unknown, vm, labels, removeLabels, ...fields }) => ({
+        ...change(vm, (v) => {
+          for (const key of removeLabels) delete v.labels[key]
+          Object.assign(v.labels, labels)
+          Object.assign(v, Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)))
+        }),
+        notReached: fields.clockPolicy ? POLICY_NOT_REACHED : '',
       })),
+      cloneVm: seen('cloneVm', ({ vm: ref, name }) => {
+        const source = this.vm(ref)
+        const { hostId, hostName, vcpus, memMb, diskGb } = source
+        const vm = anUnreportedVm({ name, hostId, hostName, vcpus, memMb, diskGb, cloneOf: source.id })
+        this.tell({ vms: [vm] })
+        return { vm, created: true }
+      }),
+      getVmCommand: seen('getVmCommand', ({ vm: ref }) => {
+        const vm = this.vm(ref)
+        if (this.commandFails) throw new Fault('host/no-answer', 'transient', { host: vm.hostName })
+        return aCommand(vm)
+      }),
       purgeVm: seen('purgeVm', ({ vm }) => {
         this.tell({ removedVmIds: [this.vm(vm).id] })
         return {}
@@ -205,6 +228,7 @@ export class FakeFleet {
       return { task }
     }
     router.service(ImageService, {
+      collectImages: seen('collectImages', collectOnce(this)),
       listImages: () => ({ images: this.#state.images }),
       buildTinyImage: seen('buildTinyImage', () => build('tiny')),
       buildDebianImage: seen('buildDebianImage', () => build('debian-12')),
@@ -226,6 +250,11 @@ export class FakeFleet {
         this.tell({ removedPortIds: [id] })
         return {}
       }),
+    })
+    router.service(TrustService, { listCas: () => ({ cas: someCas() }), listRevoked: () => ({}) })
+    router.service(TemplateService, {
+      listTemplates: () => ({ templates: this.templates }),
+      createTemplate: seen('createTemplate', ({ name }) => ({ template: { id: name, name }, created: true })),
     })
     router.service(TaskService, {
       answerTask: seen('answerTask', (request) => ({ task: this.#task(request.taskId) })),

@@ -7,7 +7,6 @@ import { networkScene } from './network-scene.ts'
 import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
-import { SHELL_SHOTS } from './shots-shell.ts'
 import {
   ask,
   BAD_USER_DATA,
@@ -19,7 +18,10 @@ import {
   typeUserData,
   vmPage,
 } from './shot-acts.ts'
+import { CONSOLE_SHOTS } from './shots-consoles.ts'
 import { FLEET_SHOTS } from './shots-fleet.ts'
+import { SHELL_SHOTS } from './shots-shell.ts'
+import { VM_SHOTS } from './shots-vms.ts'
 
 export interface Shot {
   name: string
@@ -492,5 +494,7 @@ export const SHOTS: Shot[] = [
     act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
   },
   ...FLEET_SHOTS,
+  ...CONSOLE_SHOTS,
   ...SHELL_SHOTS,
+  ...VM_SHOTS,
 ]

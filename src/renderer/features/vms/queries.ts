@@ -8,7 +8,7 @@ export const vmQueryKeys = {
   revoked: ['vm-trust', 'revoked'] as const,
 }
 
-const WAIT_MS = 20_000
+const WAIT_MS = 28_000
 
 export const useTemplates = () =>
   useQuery({ queryKey: vmQueryKeys.templates, queryFn: () => api.templates.listTemplates({}) })

@@ -1,12 +1,12 @@
 import { Monitor, Plus } from 'lucide-react'
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useState } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { matchesFilter, parseFilter } from '../../lib/filter.ts'
 import { plural } from '../../lib/format.ts'
 import { hrefOf, replaceRoute } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
+import { useFilteredRows } from '../../state/use-filtered.ts'
 import { useFleet, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
@@ -90,11 +90,8 @@ export function VmsPage({ filter }: { filter: string }) {
 
 /** State words with a clock time in them only change with the data; a minute is fine enough for matching them. */
 function useShown(vms: readonly Vm[], filter: string): readonly Vm[] {
-  const minute = Math.floor(useNow() / 60_000) * 60_000
-  return useMemo(() => {
-    const terms = parseFilter(filter, VM_FILTER_FIELDS)
-    return terms.length === 0 ? vms : vms.filter((vm) => matchesFilter(vmFilterRecord(vm, minute), terms))
-  }, [vms, filter, minute])
+  const epoch = Math.floor(useNow() / 60_000) * 60_000
+  return useFilteredRows(vms, { filter, fields: VM_FILTER_FIELDS, record: vmFilterRecord, epoch })
 }
 
 function Title({ vms, shown, isFiltered }: { vms: readonly Vm[]; shown: number; isFiltered: boolean }) {

@@ -3,6 +3,7 @@ import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo, formatGib, formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
+import { useIsChecking } from '../../state/checking.ts'
 import { useNow } from '../../state/now.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
@@ -16,7 +17,7 @@ import { VmMenu } from './vm-menu.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
 
 export function VmState({ vm, strong }: { vm: Vm; strong?: boolean }) {
-  return <StateWord state={vmState(vm, useNow())} {...(strong ? { strong } : {})} />
+  return <StateWord state={vmState(vm, useNow())} checking={useIsChecking(vm.hostId)} {...(strong ? { strong } : {})} />
 }
 
 function NameCell({ vm }: { vm: Vm }) {
