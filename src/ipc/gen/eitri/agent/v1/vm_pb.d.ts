@@ -425,6 +425,8 @@ export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
   diskReadBytes?: bigint | undefined;
 
   /**
+   * Written, as disk_read_bytes. Absent = not measured.
+   *
    * @generated from field: optional uint64 disk_written_bytes = 7;
    */
   diskWrittenBytes?: bigint | undefined;
@@ -438,6 +440,8 @@ export declare type VmMetrics = Message<"eitri.agent.v1.VmMetrics"> & {
   netRxBytes?: bigint | undefined;
 
   /**
+   * Sent, as net_rx_bytes. Absent = not measured.
+   *
    * @generated from field: optional uint64 net_tx_bytes = 9;
    */
   netTxBytes?: bigint | undefined;
