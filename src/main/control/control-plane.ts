@@ -137,6 +137,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     buildTiny: builders.tiny.possible,
     buildDebian: builders.debian.possible,
     sshConfigHosts: hosts.sshConfigHosts,
+    ssh: hosts.sshFacts,
     store: (tenant: string) => storeState({ stores, registry }, tenant),
   }
   const bundle = new SupportBundle(

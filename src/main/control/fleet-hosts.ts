@@ -17,6 +17,7 @@ import { giveSecrets, HostSecrets } from './hosts/secrets.ts'
 import { shownOfHost, shownOfWay } from './hosts/shown-ssh.ts'
 import { signInByTask } from './hosts/sign-in-task.ts'
 import { listConfigHosts } from './hosts/ssh/config-hosts.ts'
+import { type SshFacts, sshFacts } from './hosts/ssh-facts.ts'
 import { untilReported } from './hosts/until-reported.ts'
 import { UpgradeOffers } from './hosts/upgrade-offers.ts'
 import type { Ports } from './ports.ts'
@@ -41,6 +42,7 @@ export interface FleetHosts {
   forgetHost(hostId: string): Promise<void>
   localPossible(): Promise<{ possible: boolean; detail: string }>
   sshConfigHosts(): Promise<string[]>
+  sshFacts(): Promise<SshFacts>
   start(): void
   stop(): Promise<void>
   wake(): void
@@ -176,6 +178,7 @@ export function createFleetHosts({ ports, stores, registry, hub, trust, keys }: 
     },
     localPossible: () => localPossible(computer),
     sshConfigHosts: async () => (await listConfigHosts(paths.sshDir)).hosts,
+    sshFacts: sshFacts({ sshDir: paths.sshDir, env, keychain: keychain !== undefined }),
     start() {
       void sweepRunFolders(ssh.runDir)
       void own.read().catch((error: unknown) => log.info('agent.none-built', { message: String(error) }))

@@ -1,5 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FleetService } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import type { SshFacts } from '../hosts/ssh-facts.ts'
 import type { FleetFeeds } from './fleet-feeds.ts'
 import { principalOf } from './principal.ts'
 
@@ -15,6 +16,7 @@ export interface FleetInfo {
   buildTiny(): { possible: boolean; detail: string }
   buildDebian(): { possible: boolean; detail: string }
   sshConfigHosts(): Promise<string[]>
+  ssh(): Promise<SshFacts>
   /** Words of GetStore; empty = it is fine. */
   store(tenant: string): { problem: string; readOnlyReason: string }
 }
@@ -24,7 +26,7 @@ export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSign
   return {
     watchFleet: (_, context) => feeds.watch(principalOf(context).tenant, AbortSignal.any([context.signal, stopping])),
     getInfo: async (_, context) => {
-      const [localHost, configHosts] = await Promise.all([info.localHost(), info.sshConfigHosts()])
+      const [localHost, configHosts, ssh] = await Promise.all([info.localHost(), info.sshConfigHosts(), info.ssh()])
       const tiny = info.buildTiny()
       const debian = info.buildDebian()
       const { problem, readOnlyReason } = info.store(principalOf(context).tenant)
@@ -42,6 +44,7 @@ export function fleetApi(feeds: FleetFeeds, info: FleetInfo, stopping: AbortSign
         sshConfigHosts: configHosts.slice(0, MAX_CONFIG_HOSTS),
         storeProblem: problem,
         storeReadOnlyReason: readOnlyReason,
+        ssh,
       }
     },
   }

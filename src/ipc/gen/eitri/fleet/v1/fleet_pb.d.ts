@@ -315,6 +315,13 @@ export declare type GetInfoResponse = Message<"eitri.fleet.v1.GetInfoResponse"> 
    * @generated from field: string store_read_only_reason = 13;
    */
   storeReadOnlyReason: string;
+
+  /**
+   * What of SSH is there on the computer of the control plane.
+   *
+   * @generated from field: eitri.fleet.v1.SshInfo ssh = 14;
+   */
+  ssh?: SshInfo | undefined;
 };
 
 /**
@@ -322,6 +329,52 @@ export declare type GetInfoResponse = Message<"eitri.fleet.v1.GetInfoResponse"> 
  * Use `create(GetInfoResponseSchema)` to create a new message.
  */
 export declare const GetInfoResponseSchema: GenMessage<GetInfoResponse>;
+
+/**
+ * @generated from message eitri.fleet.v1.SshInfo
+ */
+export declare type SshInfo = Message<"eitri.fleet.v1.SshInfo"> & {
+  /**
+   * The person's configuration. Empty = there is no such file.
+   *
+   * @generated from field: string config_path = 1;
+   */
+  configPath: string;
+
+  /**
+   * Version of the system's own client, e.g. "9.2". Empty = none was found.
+   *
+   * @generated from field: string client_version = 2;
+   */
+  clientVersion: string;
+
+  /**
+   * Socket of the SSH agent that the environment names. Empty = it names none.
+   *
+   * @generated from field: string agent_socket = 3;
+   */
+  agentSocket: string;
+
+  /**
+   * Keys that agent holds. 0 = none, or it does not answer.
+   *
+   * @generated from field: uint32 agent_keys = 4;
+   */
+  agentKeys: number;
+
+  /**
+   * Secrets of sign-ins can be kept in a keychain of the desktop.
+   *
+   * @generated from field: bool keychain = 5;
+   */
+  keychain: boolean;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.SshInfo.
+ * Use `create(SshInfoSchema)` to create a new message.
+ */
+export declare const SshInfoSchema: GenMessage<SshInfo>;
 
 /**
  * @generated from service eitri.fleet.v1.FleetService
