@@ -1,4 +1,6 @@
+import { faultFromData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { HostCollection } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { api } from '../../api/transport.ts'
 import { go } from '../../routes.tsx'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
@@ -89,5 +91,69 @@ export async function acceptHostKey(host: Host, fingerprint: string): Promise<bo
   } catch (error) {
     toastFault(error)
     return false
+  }
+}
+
+/** Answers whether it was renamed and labelled so. */
+export async function editHost(
+  host: Host,
+  change: { name?: string; labels?: Record<string, string>; removeLabels?: string[] },
+): Promise<boolean> {
+  try {
+    await api.hosts.updateHost({ host: host.id, ...change })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
+/** Answers whether it is drained, or takes VMs again. */
+export async function drainHost(host: Host, how: { drain: boolean; stopVms: boolean }): Promise<boolean> {
+  try {
+    await api.hosts.drainHost({ host: host.id, ...how })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
+export async function undrainHost(host: Host): Promise<void> {
+  if (await drainHost(host, { drain: false, stopVms: false })) toastDone(`${host.name} takes VMs again`)
+}
+
+/** Starts the update of its agent; answers whether it began. */
+export async function upgradeHost(host: Host): Promise<boolean> {
+  try {
+    await api.hosts.upgradeHost({ host: host.id })
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
+/** Answers whether its credential is ended. */
+export async function revokeHost(host: Host): Promise<boolean> {
+  try {
+    await api.hosts.revokeHost({ host: host.id })
+    toastDone(`Ended the credential of ${host.name}`)
+    return true
+  } catch (error) {
+    toastFault(error)
+    return false
+  }
+}
+
+/** What the host removed from its cache; undefined = it did not. */
+export async function collectImages(host: Host, all: boolean): Promise<HostCollection | undefined> {
+  try {
+    const [done] = (await api.images.collectImages({ host: host.id, all })).hosts
+    if (done?.fault) throw faultFromData(done.fault)
+    return done
+  } catch (error) {
+    toastFault(error)
+    return undefined
   }
 }

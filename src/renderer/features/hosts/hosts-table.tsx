@@ -1,32 +1,105 @@
-import { MoreHorizontal } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { formatAgo, formatMemory, formatMemoryBytes } from '../../lib/format.ts'
+import { formatAgo, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { go, hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.tsx'
+import { useIsChecking } from '../../state/checking.ts'
 import { useNow } from '../../state/now.ts'
-import { IconButton } from '../../ui/button.tsx'
-import { Menu } from '../../ui/menu.tsx'
 import { Meter } from '../../ui/progress.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
+import { hostClockView } from '../clock/view-model.ts'
+import { labelText } from '../vms/labels-text.ts'
 import { stateRank } from '../vms/view-model.ts'
-import { reconnectHost } from './actions.ts'
-import { useHostSheets } from './host-sheets.tsx'
-import { UseCell } from './host-use.tsx'
-import { hostState, hostUse, isCurrent, offeredKey, ownerOf, shareOf } from './view-model.ts'
+import { isOutdated } from './host-filter.ts'
+import { HostMenu } from './host-menu.tsx'
+import { asOf, hostState, hostUse, isCurrent, type Share } from './view-model.ts'
 
 export function HostState({ host, strong }: { host: Host; strong?: boolean }) {
-  return <StateWord state={hostState(host, useNow())} {...(strong ? { strong } : {})} />
+  const checking = useIsChecking(host.id)
+  return <StateWord state={hostState(host, useNow())} checking={checking} {...(strong ? { strong } : {})} />
 }
 
 const none = <span className="text-faint">–</span>
 
-function ShareCell({ host, what }: { host: Host; what: 'vcpus' | 'memMb' }) {
-  const share = shareOf(host, what)
+/** What was last told: grey, with its age, while it is not what is. */
+function Told({ host, children }: { host: Host; children: ReactNode }) {
+  const now = useNow()
+  if (isCurrent(host)) return children
+  return (
+    <span className="text-faint" title={asOf(host, now)}>
+      {children}
+    </span>
+  )
+}
+
+function ShareCell({
+  host,
+  share,
+  text,
+  label,
+}: {
+  host: Host
+  share: Share | undefined
+  text: string
+  label: string
+}) {
   if (!share) return none
-  const text =
-    what === 'vcpus' ? `${share.used}/${share.total}` : `${formatMemory(share.used)}/${formatMemory(share.total)}`
-  return <Meter {...share} text={text} label={what === 'vcpus' ? 'vCPUs promised to VMs' : 'Memory promised to VMs'} />
+  return (
+    <Told host={host}>
+      <Meter {...share} text={text} label={label} calm />
+    </Told>
+  )
+}
+
+function CpuCell({ host }: { host: Host }) {
+  const { cpu } = hostUse(host)
+  const text = cpu ? formatPermille(cpu.used) : ''
+  return <ShareCell host={host} share={cpu} text={text} label="CPU in use" />
+}
+
+function MemoryCell({ host }: { host: Host }) {
+  const { memory } = hostUse(host)
+  const text = memory ? `${formatMemoryBytes(memory.used)}/${formatMemoryBytes(memory.total)}` : ''
+  return <ShareCell host={host} share={memory} text={text} label="Memory in use" />
+}
+
+function NameCell({ host }: { host: Host }) {
+  return (
+    <span className="flex min-w-0 items-baseline gap-2">
+      <a href={hrefOf({ page: 'host', id: host.id, tab: 'overview' })} className="truncate font-medium hover:underline">
+        {host.name}
+      </a>
+      {host.status === 'decommissioning' && <span className="text-faint text-xs">being removed</span>}
+      {host.draining !== '' && (
+        <span className="shrink-0 rounded border border-line px-1 text-warn text-xs">draining</span>
+      )}
+    </span>
+  )
+}
+
+function AgentCell({ host }: { host: Host }) {
+  if (host.agentVersion === '') return none
+  return (
+    <span className="flex items-baseline gap-1.5">
+      {host.agentVersion}
+      {host.pendingUpgrade ? (
+        <span className="text-info text-xs">→ {host.pendingUpgrade.version}</span>
+      ) : (
+        isOutdated(host) && <span className="text-warn text-xs">outdated</span>
+      )}
+    </span>
+  )
+}
+
+function LabelsCell({ host }: { host: Host }) {
+  const labels = Object.entries(host.labels).map(labelText)
+  if (labels.length === 0) return none
+  return (
+    <span className="text-dim" title={labels.join(', ')}>
+      {labels.join(', ')}
+    </span>
+  )
 }
 
 function LastSeenCell({ host }: { host: Host }) {
@@ -36,112 +109,109 @@ function LastSeenCell({ host }: { host: Host }) {
   return <span title={new Date(at).toISOString()}>{formatAgo(new Date(at), new Date(now))}</span>
 }
 
-export function HostMenu({ host }: { host: Host }) {
-  const sheets = useHostSheets()
-  return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${host.name}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
-      items={[
-        { label: 'Create VM here', onSelect: () => go({ page: 'create-vm', host: host.id }) },
-        { label: 'Try now', disabled: host.link === 'connected', onSelect: () => void reconnectHost(host) },
-        ...(offeredKey(host) ? [{ label: 'Compare keys…', onSelect: () => sheets.compareKeys(host) }] : []),
-        ...(ownerOf(host) === undefined ? [] : [{ label: 'Take over…', onSelect: () => sheets.takeOver(host) }]),
-        ...(host.newerData ? [{ label: "Use this app's data…", onSelect: () => sheets.takeOver(host) }] : []),
-        {
-          label: 'Sign in again…',
-          disabled: host.kind !== 'ssh' || host.link === 'connected',
-          onSelect: () => sheets.signIn(host),
-        },
-        'separator',
-        { label: 'Remove…', danger: true, onSelect: () => sheets.remove(host) },
-      ]}
-    />
-  )
-}
-
 export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '272px',
+    width: '232px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
-  {
-    id: 'name',
-    header: 'Name',
-    width: 'auto',
-    sort: (h) => h.name,
-    cell: (h) => (
-      <span className="flex min-w-0 items-baseline gap-2">
-        <a href={hrefOf({ page: 'host', id: h.id, tab: 'overview' })} className="shrink-0 font-medium hover:underline">
-          {h.name}
-        </a>
-        <span className="truncate text-faint text-xs">
-          {h.status === 'decommissioning' ? 'being removed' : [h.os, h.arch].filter(Boolean).join(' · ')}
-        </span>
-      </span>
-    ),
-  },
+  { id: 'name', header: 'Name', width: 'auto', fixed: true, sort: (h) => h.name, cell: (h) => <NameCell host={h} /> },
   {
     id: 'address',
     header: 'Address',
-    width: '164px',
+    width: '144px',
     from: 'middle',
     sort: (h) => h.address,
     cell: (h) =>
       h.address ? <span title={h.address}>{h.address}</span> : <span className="text-faint">this computer</span>,
   },
-  { id: 'vms', header: 'VMs', width: '74px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
+  {
+    id: 'os',
+    header: 'System',
+    width: '104px',
+    from: 'widest',
+    sort: (h) => h.os || undefined,
+    cell: (h) => h.os || none,
+  },
+  {
+    id: 'arch',
+    header: 'Arch',
+    width: '84px',
+    from: 'widest',
+    sort: (h) => h.arch || undefined,
+    cell: (h) => h.arch || none,
+  },
+  {
+    id: 'agent',
+    header: 'Agent',
+    width: '100px',
+    from: 'wide',
+    sort: (h) => h.agentVersion || undefined,
+    cell: (h) => <AgentCell host={h} />,
+  },
+  { id: 'vms', header: 'VMs', width: '66px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {
     id: 'cpu',
-    header: 'vCPU promised',
-    width: '132px',
+    header: 'CPU',
+    width: '104px',
     from: 'middle',
-    sort: (h) => shareOf(h, 'vcpus')?.used,
-    cell: (h) => <ShareCell host={h} what="vcpus" />,
+    sort: (h) => hostUse(h).cpu?.used,
+    cell: (h) => <CpuCell host={h} />,
   },
   {
     id: 'memory',
-    header: 'Memory promised',
-    width: '196px',
+    header: 'RAM',
+    width: '176px',
     from: 'middle',
-    sort: (h) => shareOf(h, 'memMb')?.used,
-    cell: (h) => <ShareCell host={h} what="memMb" />,
-  },
-  {
-    id: 'use',
-    header: 'In use',
-    width: '164px',
-    from: 'wide',
-    sort: (h) => hostUse(h).cpu?.used,
-    cell: (h) => <UseCell host={h} />,
+    sort: (h) => hostUse(h).memory?.used,
+    cell: (h) => <MemoryCell host={h} />,
   },
   {
     id: 'disk',
     header: 'Disk free',
-    width: '96px',
+    width: '86px',
     from: 'wide',
     align: 'right',
     sort: (h) => (h.metrics?.diskFreeBytes === undefined ? undefined : Number(h.metrics.diskFreeBytes)),
     cell: (h) =>
-      h.metrics?.diskFreeBytes !== undefined ? (
-        <span className={isCurrent(h) ? '' : 'text-faint'}>{formatMemoryBytes(h.metrics.diskFreeBytes)}</span>
-      ) : (
+      h.metrics?.diskFreeBytes === undefined ? (
         none
+      ) : (
+        <Told host={h}>{formatMemoryBytes(h.metrics.diskFreeBytes)}</Told>
       ),
+  },
+  {
+    id: 'clock',
+    header: 'Clock',
+    width: '132px',
+    from: 'wide',
+    sort: (h) => hostClockView(h).word,
+    cell: (h) => <StateWord state={hostClockView(h)} />,
   },
   {
     id: 'seen',
     header: 'Last seen',
-    width: '110px',
-    from: 'wide',
+    width: '96px',
+    from: 'widest',
     sort: (h) => msOf(h.lastSeenAt),
     cell: (h) => <LastSeenCell host={h} />,
   },
-  { id: 'actions', header: 'Actions', width: '64px', align: 'right', cell: (h) => <HostMenu host={h} /> },
+  {
+    id: 'labels',
+    header: 'Labels',
+    width: '120px',
+    from: 'widest',
+    sort: (h) => Object.entries(h.labels).map(labelText).join(', ') || undefined,
+    cell: (h) => <LabelsCell host={h} />,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    width: '64px',
+    align: 'right',
+    fixed: true,
+    cell: (h) => <HostMenu host={h} />,
+  },
 ]

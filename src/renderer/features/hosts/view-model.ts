@@ -1,8 +1,6 @@
-import { hostClockState } from '../../../ipc/clock-words.ts'
 import { type FaultData, faultFromData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import type { FilterRecord } from '../../lib/filter.ts'
-import { formatAgo } from '../../lib/format.ts'
+import { formatAgo, formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import type { StateView } from '../../ui/state-word.tsx'
 
@@ -24,7 +22,7 @@ export function hostState(host: Host, nowMs: number): StateView {
     case 'identity_mismatch':
       return { word: 'Agent missing', tone: 'bad', icon: 'plug' }
     case 'held_by_other':
-      return { word: 'Held by another control plane', tone: 'warn', icon: 'plug', ...ownerDetail(host) }
+      return { word: 'Held by another controller', tone: 'warn', icon: 'plug', ...ownerDetail(host) }
     default:
       return { word: `Unreachable (${lastSeen(host, nowMs)})`, tone: 'bad' }
   }
@@ -88,6 +86,25 @@ export function nextTryInMs(host: Host, nowMs: number): number | undefined {
 /** Whether its numbers are what is, or only what was last told. */
 export const isCurrent = (host: Host): boolean => host.link === 'connected' && !host.stale
 
+/** `as of 14:02:11` for numbers that are last known; empty while they are current, or where nothing was ever told. */
+export function asOf(host: Host, nowMs: number): string {
+  const at = msOf(host.lastSeenAt)
+  return at === undefined || isCurrent(host) ? '' : `as of ${formatTime(new Date(at), new Date(nowMs))}`
+}
+
+/** When it booted, by what it last told; undefined = it does not say. */
+export function bootedAtMs(host: Host): number | undefined {
+  const told = msOf(host.lastSeenAt)
+  const up = host.metrics?.uptimeS
+  return told === undefined || up === undefined ? undefined : told - Number(up) * 1000
+}
+
+/** What draining it means now, a phrase; empty = it takes VMs. */
+export function drainWords({ draining }: Host): string {
+  if (draining === '') return ''
+  return draining === 'stop' ? 'Draining: takes no new VMs, its VMs were stopped' : 'Draining: takes no new VMs'
+}
+
 export interface Share {
   used: number
   total: number
@@ -124,14 +141,3 @@ const takenOf = (total: bigint | undefined, free: bigint | undefined): Share | u
   total === undefined || free === undefined
     ? undefined
     : { used: Number(total > free ? total - free : 0n), total: Number(total) }
-
-export const HOST_FILTER_FIELDS = ['state', 'name', 'address', 'os', 'arch', 'clock'] as const
-
-export const hostFilterRecord = (host: Host, nowMs: number): FilterRecord => ({
-  state: hostState(host, nowMs).word,
-  name: host.name,
-  address: host.address || 'this computer',
-  os: host.os,
-  arch: host.arch,
-  clock: hostClockState(host.clock).word,
-})
