@@ -6,10 +6,13 @@ import { toastDone, toastFault } from '../../ui/toasts.tsx'
 /** The guest is asked, waited for and measured again. */
 const SET_TIMEOUT_MS = 60_000
 
-/** Asks the host to set a guest's clock now, and says what was measured after. */
+/** Asks the host to set a guest's clock now. */
+export const askForClock = (vm: Vm) => api.clock.setGuestClock({ vm: vm.id }, { timeoutMs: SET_TIMEOUT_MS })
+
+/** The same, and says what was measured after. */
 export async function setGuestClock(vm: Vm): Promise<void> {
   try {
-    const { clock } = await api.clock.setGuestClock({ vm: vm.id }, { timeoutMs: SET_TIMEOUT_MS })
+    const { clock } = await askForClock(vm)
     toastDone(`Clock of ${vm.name} on ${vm.hostName}: ${clockText(guestClockState(clock))}`)
   } catch (error) {
     toastFault(error)

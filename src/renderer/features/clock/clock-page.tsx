@@ -1,9 +1,10 @@
 import { Clock as ClockIcon } from 'lucide-react'
-import { useCallback, useMemo } from 'react'
-import { matchesFilter, parseFilter } from '../../lib/filter.ts'
+import { useCallback, useMemo, useState } from 'react'
 import { go, hrefOf, replaceRoute } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
-import { useHosts, useVm, useVms } from '../../state/use-fleet.ts'
+import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
+import { useFilteredRows } from '../../state/use-filtered.ts'
+import { useVm } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { FilterBox } from '../../ui/filter-box.tsx'
@@ -13,30 +14,18 @@ import { setGuestClock } from './actions.ts'
 import { HeadlineNote, useClockHeadline } from './clock-headline.tsx'
 import { ClockLimits } from './clock-limits.tsx'
 import { clockColumns } from './clock-table.tsx'
+import { ResyncBulk } from './resync-bulk.tsx'
 import { ResyncButton } from './resync-button.tsx'
-import {
-  CLOCK_FILTER_FIELDS,
-  type ClockRow,
-  clockFilterRecord,
-  guestRow,
-  hasClock,
-  hostRow,
-  whyNotSettable,
-} from './view-model.ts'
+import { CLOCK_FILTER_FIELDS, type ClockRow, clockFilterRecord, clockRows, whyNotSettable } from './view-model.ts'
 
 export function ClockPage({ filter }: { filter: string }) {
-  const hosts = useHosts()
-  const vms = useVms()
+  const hosts = useScopedHosts()
+  const vms = useScopedVms()
   // Times of day in the rows only change with the data; a minute is fine enough for the day they are on.
   const minute = Math.floor(useNow() / 60_000) * 60_000
-  const rows = useMemo(
-    () => [...hosts.map((host) => hostRow(host, minute)), ...vms.filter(hasClock).map((vm) => guestRow(vm, minute))],
-    [hosts, vms, minute],
-  )
-  const shown = useMemo(() => {
-    const terms = parseFilter(filter, CLOCK_FILTER_FIELDS)
-    return terms.length === 0 ? rows : rows.filter((row) => matchesFilter(clockFilterRecord(row), terms))
-  }, [rows, filter])
+  const rows = useMemo(() => clockRows(hosts, vms, minute), [hosts, vms, minute])
+  const shown = useFilteredRows(rows, { filter, fields: CLOCK_FILTER_FIELDS, record: clockFilterRecord })
+  const [selected, onSelect] = useState<ReadonlySet<string>>(new Set())
   const setFilter = useCallback((text: string) => replaceRoute({ page: 'clock', filter: text }), [])
   return (
     <Page
@@ -80,6 +69,10 @@ export function ClockPage({ filter }: { filter: string }) {
               dimmed={(row) => row.asOf !== ''}
               initialSort={{ id: 'state', desc: false }}
               minWidth={560}
+              name="clock"
+              viewKey={filter}
+              selection={{ selected, onSelect }}
+              bulk={(ids) => <ResyncBulk ids={ids} />}
             />
           )}
           <details className="max-h-64 shrink-0 overflow-y-auto border-line border-t px-5 py-2 text-xs">

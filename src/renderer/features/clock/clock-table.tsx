@@ -3,6 +3,7 @@ import { hrefOf } from '../../routes.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { setGuestClock } from './actions.ts'
+import { OffsetSpark } from './offset-spark.tsx'
 import { ResyncButton } from './resync-button.tsx'
 import { type ClockRow, clockRank } from './view-model.ts'
 
@@ -45,7 +46,23 @@ export const clockColumns: TableColumn<ClockRow>[] = [
       </span>
     ),
   },
-  { id: 'name', header: 'Name', width: 'auto', sort: (row) => row.name, cell: (row) => <NameCell row={row} /> },
+  {
+    id: 'name',
+    header: 'Name',
+    width: 'auto',
+    fixed: true,
+    sort: (row) => row.name,
+    cell: (row) => <NameCell row={row} />,
+  },
+  { id: 'hour', header: 'Last hour', width: '122px', from: 'middle', cell: (row) => <OffsetSpark row={row} /> },
+  {
+    id: 'offset',
+    header: 'Offset',
+    width: '150px',
+    from: 'widest',
+    sort: (row) => row.offsetUs,
+    cell: (row) => known(row.offset),
+  },
   {
     id: 'breaks',
     header: 'Breaks',
@@ -70,6 +87,21 @@ export const clockColumns: TableColumn<ClockRow>[] = [
     sort: (row) => row.kept || undefined,
     cell: (row) => known(row.kept),
   },
-  { id: 'act', header: 'Last set', width: '260px', from: 'wide', cell: (row) => known(row.act) },
-  { id: 'actions', header: 'Actions', width: '120px', align: 'right', cell: (row) => <ActionCell row={row} /> },
+  {
+    id: 'resume',
+    header: 'After resume',
+    width: '170px',
+    from: 'wide',
+    sort: (row) => row.afterResume?.word,
+    cell: (row) => (row.afterResume ? <StateWord state={row.afterResume} /> : known('')),
+  },
+  { id: 'act', header: 'Last step', width: '260px', from: 'wide', cell: (row) => known(row.act) },
+  {
+    id: 'actions',
+    header: 'Actions',
+    width: '120px',
+    fixed: true,
+    align: 'right',
+    cell: (row) => <ActionCell row={row} />,
+  },
 ]

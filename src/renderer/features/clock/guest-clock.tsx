@@ -9,9 +9,11 @@ import { useHost } from '../../state/use-fleet.ts'
 import { SelectField } from '../../ui/field.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
+import { VmClockChart } from '../metrics/vm-charts.tsx'
 import { setClockPolicy, setGuestClock } from './actions.ts'
 import { HeadlineNote } from './clock-headline.tsx'
 import { ClockLimits } from './clock-limits.tsx'
+import { ClockStoryCard } from './clock-story-card.tsx'
 import { ResyncButton } from './resync-button.tsx'
 import { guestClockView, guestRow, hasClock, hostClockView, isClockOld, whyNotSettable } from './view-model.ts'
 
@@ -21,7 +23,9 @@ export function GuestClockPart({ vm }: { vm: Vm }) {
   return (
     <div className="mx-auto grid max-w-5xl gap-4">
       <Sentence vm={vm} />
+      <VmClockChart vm={vm} />
       <div className="grid gap-4 lg:grid-cols-2">
+        <ClockStoryCard vm={vm} />
         <Measured vm={vm} />
         <Keeper vm={vm} />
         <Card title="What breaks at which offset" className="lg:col-span-2">

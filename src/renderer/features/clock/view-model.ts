@@ -30,12 +30,16 @@ export interface ClockRow {
   on: string
   state: StateView
   offset: string
+  /** Undefined = not measured. */
+  offsetUs: number | undefined
   source: string
   /** How a host is kept; what keeps a guest. */
   kept: string
   /** The worst that breaks at this offset. */
   breaks: string
   act: string
+  /** What came of the look after it last stood still. */
+  afterResume: StateView | undefined
   /** `14:02:11` of a measurement that is last known; empty = current, or never measured. */
   asOf: string
   /** Why a person cannot set it now; absent = they can. */
@@ -73,13 +77,18 @@ export const hostClockView = (host: Host): StateView =>
 const timeOf = (ms: number | undefined, nowMs: number) =>
   ms === undefined ? '' : formatTime(new Date(ms), new Date(nowMs))
 
+const offsetOf = (us: bigint | undefined) => ({
+  offset: us === undefined ? '' : offsetWords(us),
+  offsetUs: us === undefined ? undefined : Number(us),
+})
+
 export function hostRow(host: Host, nowMs: number): ClockRow {
   const { clock } = host
   const state = hostClockState(clock)
   const view = hostClockView(host)
   return {
-    ...{ id: host.id, kind: 'host', name: host.name, on: '', state: view, act: '' },
-    offset: clock?.offsetUs === undefined ? '' : offsetWords(clock.offsetUs),
+    ...{ id: host.id, kind: 'host', name: host.name, on: '', state: view, act: '', afterResume: undefined },
+    ...offsetOf(clock?.offsetUs),
     source: sourceWords(clock),
     kept: apartWords(clock) || clock?.detail || '',
     breaks: breaksAt(state.offMs).at(-1) ?? '',
@@ -93,20 +102,48 @@ export function guestRow(vm: Vm, nowMs: number): ClockRow {
   const notSettable = whyNotSettable(vm)
   return {
     ...{ id: vm.id, kind: 'guest', name: vm.name, on: vm.hostName, state: guestClockView(vm), vm },
-    offset: clock?.offsetUs === undefined ? '' : offsetWords(clock.offsetUs),
+    ...offsetOf(clock?.offsetUs),
     source: clock?.source.replace('_', ' ') ?? '',
     kept: vm.clockPolicy,
     breaks: breaksAt(state.offMs).at(-1) ?? '',
     act: lastActWords(clock, nowMs),
+    afterResume: resumeCheck(clock, nowMs),
     asOf: isClockOld(vm) ? timeOf(msOf(clock?.measuredAt), nowMs) : '',
     ...(notSettable ? { notSettable } : {}),
   }
+}
+
+const rowsKept = new WeakMap<Host | Vm, { minute: number; row: ClockRow }>()
+
+/** All clocks; one that did not change is the same row as before, so that a long list looks at the others alone. */
+export function clockRows(hosts: readonly Host[], vms: readonly Vm[], minute: number): ClockRow[] {
+  const kept = <T extends Host | Vm>(of: T, make: (of: T, nowMs: number) => ClockRow): ClockRow => {
+    const known = rowsKept.get(of)
+    if (known?.minute === minute) return known.row
+    const row = make(of, minute)
+    rowsKept.set(of, { minute, row })
+    return row
+  }
+  return [...hosts.map((host) => kept(host, hostRow)), ...vms.filter(hasClock).map((vm) => kept(vm, guestRow))]
 }
 
 /** `13:59:40 set (after it was resumed, was 41.2 s behind, then 2 ms ahead)`; empty = there was no cause to. */
 export function lastActWords(clock: GuestClock | undefined, nowMs: number): string {
   const act = clock?.lastAct
   return act ? [timeOf(msOf(act.at), nowMs), actWords(act)].filter(Boolean).join(' ') : ''
+}
+
+const STOOD_STILL = new Set(['resume', 'restore', 'stall', 'host_wake'])
+
+/** Whether its clock was seen right after it last stood still; undefined = it did not, as far as is known. */
+export function resumeCheck(clock: GuestClock | undefined, nowMs: number): StateView | undefined {
+  const act = clock?.lastAct
+  if (!act || !STOOD_STILL.has(act.cause)) return undefined
+  const at = timeOf(msOf(act.at), nowMs)
+  const detail = actWords(act)
+  if (act.result === '') return { word: 'Being checked', tone: 'busy', detail }
+  if (act.result === 'done') return { word: `In step ${at}`, tone: 'good', detail }
+  return { word: act.means === 'none' ? `Left alone ${at}` : `Not set ${at}`, tone: 'bad', detail }
 }
 
 const LEFT_ALONE: Record<string, string> = {

@@ -6,6 +6,7 @@ import { useNow } from '../../state/now.ts'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { HostClockLine } from '../clock/host-clock-line.tsx'
+import { HostCharts } from '../metrics/host-charts.tsx'
 import { labelText } from '../vms/labels-text.ts'
 import { HostProblemList } from './host-problem-list.tsx'
 import { InUse } from './host-use.tsx'
@@ -28,6 +29,7 @@ export function HostOverview({ host }: { host: Host }) {
         <Machine host={host} age={age} />
         <About host={host} now={now} age={age} />
       </div>
+      <HostCharts host={host} />
     </>
   )
 }

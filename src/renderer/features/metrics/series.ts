@@ -107,3 +107,15 @@ const emptyAt = (atMs: number): Sample => ({
   ...{ cpuPermille: undefined, memBytes: undefined, diskReadBps: undefined, diskWriteBps: undefined },
   ...{ netRxBps: undefined, netTxBps: undefined, clockOffsetUs: undefined },
 })
+
+/** One value for each step from the first sample to the last; undefined = a gap. */
+export function onGrid(
+  { samples, stepMs }: History,
+  of: (sample: Sample) => number | undefined,
+): (number | undefined)[] {
+  const [first, last] = [samples[0], samples.at(-1)]
+  if (!first || !last) return []
+  const values: (number | undefined)[] = Array.from({ length: Math.round((last.atMs - first.atMs) / stepMs) + 1 })
+  for (const sample of samples) values[Math.round((sample.atMs - first.atMs) / stepMs)] = of(sample)
+  return values
+}

@@ -15,6 +15,7 @@ import { AuditList } from '../activity/audit-list.tsx'
 import { guestClockView, hasClock } from '../clock/view-model.ts'
 import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
+import { VmCharts } from '../metrics/vm-charts.tsx'
 import { publishedAt } from '../ports/view-model.ts'
 import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmState, vmTrouble } from './view-model.ts'
 import { GuestTrouble } from './vm-cloud-init.tsx'
@@ -38,6 +39,7 @@ export function VmOverview({ vm }: { vm: Vm }) {
         <Resources vm={vm} />
         <Identity vm={vm} />
       </div>
+      {vm.lifecycle !== 'creating' && !vm.unowned && <VmCharts vm={vm} />}
       <Card title="What happened to it">
         <AuditList vm={vm.id} limit={8} />
       </Card>
