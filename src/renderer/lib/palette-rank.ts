@@ -1,37 +1,52 @@
 export interface PaletteEntry {
   id: string
-  /** `>` actions, `@` VMs, `#` hosts. */
-  kind: '>' | '@' | '#'
+  /** `>` actions, `@` VMs, `#` hosts, `:` settings; the others have no sign of their own. */
+  kind: '>' | '@' | '#' | ':' | 'image' | 'port'
   text: string
   hint: string
 }
 
-const MAX_RESULTS = 40
+/** An entry made ready once for every query. */
+export interface IndexedEntry<T extends PaletteEntry> {
+  entry: T
+  low: string
+  /** Its words, each behind a space. */
+  spaced: string
+}
 
-/** How well a text answers a query: exact, prefix, start of a word, letters in order; undefined = not at all. */
-export function rankOf(text: string, query: string): number | undefined {
-  const t = text.toLowerCase()
-  const q = query.toLowerCase()
-  if (t === q) return 0
-  if (t.startsWith(q)) return 1
-  if (t.split(/[^a-z0-9]+/).some((word) => word.startsWith(q))) return 2
+const MAX_RESULTS = 50
+const RANKS = 4
+
+/** Made once for a state of the fleet; what is typed is only looked up in it. */
+export const paletteIndex = <T extends PaletteEntry>(entries: readonly T[]): IndexedEntry<T>[] =>
+  entries.map((entry) => {
+    const low = entry.text.toLowerCase()
+    return { entry, low, spaced: ` ${low.replace(/[^\p{L}\p{N}]+/gu, ' ')}` }
+  })
+
+/** How well an entry answers: exact, prefix, start of a word, letters in order; undefined = not at all. */
+export function rankOf({ low, spaced }: Pick<IndexedEntry<PaletteEntry>, 'low' | 'spaced'>, query: string) {
+  if (low === query) return 0
+  if (low.startsWith(query)) return 1
+  if (spaced.includes(` ${query}`)) return 2
   let at = -1
-  for (const letter of q) {
-    at = t.indexOf(letter, at + 1)
+  for (const letter of query) {
+    at = low.indexOf(letter, at + 1)
     if (at < 0) return undefined
   }
   return 3
 }
 
-/** The same answer for the same text, always: by rank, ties in the order given. A leading `>`, `@` or `#` keeps one kind. */
-export function paletteResults(entries: readonly PaletteEntry[], query: string): PaletteEntry[] {
-  const kind = /^[>@#]/.test(query) ? query[0] : undefined
-  const text = (kind ? query.slice(1) : query).trim()
-  return entries
-    .filter((e) => kind === undefined || e.kind === kind)
-    .map((entry, order) => ({ entry, order, rank: text === '' ? 0 : rankOf(entry.text, text) }))
-    .filter((r): r is typeof r & { rank: number } => r.rank !== undefined)
-    .sort((a, b) => a.rank - b.rank || a.order - b.order)
-    .slice(0, MAX_RESULTS)
-    .map((r) => r.entry)
+/** The same answer for the same text, always: by rank, ties in the order given. A leading sign keeps one kind. */
+export function paletteResults<T extends PaletteEntry>(index: readonly IndexedEntry<T>[], query: string): T[] {
+  const kind = /^[>@#:]/.test(query) ? query[0] : undefined
+  const text = (kind ? query.slice(1) : query).trim().toLowerCase()
+  const found: T[][] = Array.from({ length: RANKS }, () => [])
+  for (const indexed of index) {
+    if (kind !== undefined && indexed.entry.kind !== kind) continue
+    const rank = text === '' ? 0 : rankOf(indexed, text)
+    const bucket = rank === undefined ? undefined : found[rank]
+    if (bucket && bucket.length < MAX_RESULTS) bucket.push(indexed.entry)
+  }
+  return found.flat().slice(0, MAX_RESULTS)
 }

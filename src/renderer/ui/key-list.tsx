@@ -7,9 +7,9 @@ import { holderOf, isRemappable, KEY_TABLE, type KeyRow, keyOf, keyText } from '
 /** All keys by where they act. A plain one can be given another key: press its button, then the new key. */
 export function KeyList() {
   return (
-    <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+    <div className="gap-x-8 sm:columns-2">
       {KEY_TABLE.map(({ title, rows }) => (
-        <section key={title}>
+        <section key={title} className="mb-4 break-inside-avoid">
           <h3 className="mb-1.5 font-medium text-faint text-xs">{title}</h3>
           <ul className="grid">
             {rows.map((row) => (

@@ -1,6 +1,6 @@
 import { SquareTerminal } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { formatTime } from '../../lib/format.ts'
+import { formatTime, shortId } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -75,9 +75,10 @@ function VmParts({ vm }: { vm: Vm }) {
           ...(labels.length > 0 ? [['Labels', labels.join(', ')] satisfies [string, string]] : []),
           [
             'Id',
-            <code key="id" className="font-mono text-xs break-all">
-              {vm.id}
-            </code>,
+            <span key="id" className="inline-flex items-center gap-1" title={vm.id}>
+              <code className="font-mono text-xs">{shortId(vm.id)}</code>
+              <CopyButton text={vm.id} label="Copy the id" />
+            </span>,
           ],
         ]}
       />

@@ -15,7 +15,7 @@ export function watchNotices(): void {
   let dated: Cause[] = []
   let datedAt = 0
   const lostSince = new Map<string, number>()
-  setInterval(() => {
+  const judge = () => {
     const fleet = fleetStore.getState()
     const now = Date.now()
     if (fleet.revision === undefined || fleet.feed.state !== 'live') {
@@ -33,7 +33,14 @@ export function watchNotices(): void {
       useNotices.setState({ marks: marksOf(fleet, { trust: dated.filter((c) => c.kind === 'deadline').length }) })
       judged = fleet
     }
-  }, JUDGE_MS)
+  }
+  setInterval(judge, JUDGE_MS)
+  // The marks of the rail are there with the first state.
+  const stop = fleetStore.subscribe(({ revision }) => {
+    if (revision === undefined) return
+    stop()
+    judge()
+  })
 }
 
 /** A host counts as lost from when this window saw it go, so that a sleep of the computer is not held against it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type PaletteEntry, paletteResults, rankOf } from '../../../../src/renderer/lib/palette-rank.ts'
+import { type PaletteEntry, paletteIndex, paletteResults } from '../../../../src/renderer/lib/palette-rank.ts'
 
 const entry = (kind: PaletteEntry['kind'], text: string): PaletteEntry => ({
   id: `${kind}${text}`,
@@ -7,31 +7,47 @@ const entry = (kind: PaletteEntry['kind'], text: string): PaletteEntry => ({
   text,
   hint: '',
 })
-const entries = [
+const index = paletteIndex([
   entry('>', 'Create VM'),
+  entry(':', 'Terminal'),
   entry('@', 'my-web'),
   entry('@', 'web-12'),
   entry('@', 'web'),
   entry('@', 'wide-ebb'),
   entry('#', 'web-rack'),
-]
-const texts = (query: string) => paletteResults(entries, query).map((e) => e.text)
+  entry('image', 'debian-12'),
+])
+const texts = (query: string) => paletteResults(index, query).map((e) => e.text)
 
 describe('the palette', () => {
   it('puts exact before prefix before the start of a word before letters in order', () => {
     expect(texts('web')).toEqual(['web', 'web-12', 'web-rack', 'my-web', 'wide-ebb'])
   })
 
-  it('answers the same for the same text', () => {
+  it('answers the same for the same text, whatever its case', () => {
     expect(texts('we')).toEqual(texts('we'))
+    expect(texts('CREATE')).toEqual(['Create VM'])
   })
 
   it('keeps one kind after its sign', () => {
     expect(texts('#web')).toEqual(['web-rack'])
     expect(texts('>')).toEqual(['Create VM'])
+    expect(texts(':')).toEqual(['Terminal'])
+  })
+
+  it('shows everything in the order given while nothing is typed', () => {
+    expect(texts('')).toHaveLength(8)
+    expect(texts('')[0]).toBe('Create VM')
   })
 
   it('finds nothing when the letters are not there in order', () => {
-    expect(rankOf('web', 'bew')).toBeUndefined()
+    expect(texts('bewx')).toEqual([])
+  })
+
+  it('shows a bounded number of ten thousand, the best of them first', () => {
+    const many = paletteIndex(Array.from({ length: 10_000 }, (_, i) => entry('@', `vm-${i}`)))
+    const found = paletteResults(many, '9999')
+    expect(found[0]?.text).toBe('vm-9999')
+    expect(paletteResults(many, 'vm')).toHaveLength(50)
   })
 })

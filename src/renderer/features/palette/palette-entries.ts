@@ -1,0 +1,193 @@
+import type { LucideIcon } from 'lucide-react'
+import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal, Zap } from 'lucide-react'
+import type { PaletteEntry } from '../../lib/palette-rank.ts'
+import { go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
+import type { FleetSnapshot } from '../../state/fleet-store.ts'
+import { setPreference, usePreferences } from '../../state/preferences.ts'
+import { setScope } from '../../state/scope.ts'
+import { keyOf, keyText } from '../../ui/key-table.ts'
+import { PLACES } from '../../ui/rail.tsx'
+import { reconnectHost } from '../hosts/actions.ts'
+import type { useHostSheets } from '../hosts/host-sheets.tsx'
+import { clearNotices } from '../notices/notice-store.ts'
+import { openPublish } from '../ports/port-sheets.tsx'
+import { publishedAt } from '../ports/view-model.ts'
+import { restartVm, startVm, stopVm } from '../vms/actions.ts'
+import { vmActions } from '../vms/view-model.ts'
+import type { useVmSheets } from '../vms/vm-sheets.tsx'
+
+/** One line of the palette. What destroys never runs from here: it opens its sheet. */
+export interface Act extends PaletteEntry {
+  run: () => void
+  icon: LucideIcon
+  /** Its shortcut, as it is pressed. */
+  keys?: string
+}
+
+const act = (text: string, run: () => void, more: Partial<Act> = {}): Act => ({
+  id: `>${text}`,
+  kind: '>',
+  text,
+  hint: '',
+  icon: Zap,
+  run,
+  ...more,
+})
+
+/** The shortcut of an act of the key table, as the person has it. */
+const keysOf = (id: string) => ({ keys: keyText(keyOf(id, usePreferences.getState().keys)) })
+
+/** The sheets that stand before what destroys. */
+interface Sheets {
+  vm: ReturnType<typeof useVmSheets>
+  host: ReturnType<typeof useHostSheets>
+}
+
+/** Everything that can be done and gone to, what concerns the object on the page first. */
+export function actionEntries(route: Route, fleet: FleetSnapshot, sheets: Sheets, onKeys: () => void): Act[] {
+  return [
+    ...actsHere(route, fleet, sheets),
+    act('Create VM', () => go({ page: 'create-vm', host: '' }), keysOf('create-vm')),
+    act('Add a host over SSH', () => go({ page: 'add-host', taskId: '' })),
+    act('Publish a port', () => openPublish(), keysOf('publish')),
+    act('Add an image', () => go({ page: 'images' })),
+    ...PLACES.map(({ label, key, route: to, icon }) => act(label, () => go(to), { ...keysOf(key), icon })),
+    act('VMs that need a decision', () => go({ page: 'vms', filter: 'state:"needs a decision"' })),
+    act('VMs in quarantine', () => go({ page: 'vms', filter: 'state:quarantine' })),
+    act('Hosts that do not answer', () => go({ page: 'hosts', filter: 'state:unreachable' })),
+    ...looks(),
+    act('Show the whole fleet', () => setScope({ kind: 'all' })),
+    act('Clear all notices', clearNotices),
+    act('Keys', onKeys, keysOf('keys')),
+  ]
+}
+
+function looks(): Act[] {
+  const { density, contrast, rail } = usePreferences.getState()
+  const high = contrast === 'high'
+  return [
+    act('Dark appearance', () => setPreference('theme', 'dark')),
+    act('Light appearance', () => setPreference('theme', 'light')),
+    act('Appearance as the system', () => setPreference('theme', 'system')),
+    act(high ? 'Contrast as the system' : 'High contrast', () => setPreference('contrast', high ? 'system' : 'high')),
+    act(density === 'compact' ? 'Comfortable rows' : 'Compact rows', () =>
+      setPreference('density', density === 'compact' ? 'comfortable' : 'compact'),
+    ),
+    act(rail === 'narrow' ? 'Widen the rail' : 'Narrow the rail', () =>
+      setPreference('rail', rail === 'narrow' ? 'open' : 'narrow'),
+    ),
+  ]
+}
+
+/** What can be done with the VM or host this page shows. */
+function actsHere(route: Route, fleet: FleetSnapshot, sheets: Sheets): Act[] {
+  const vm = route.page === 'vm' ? fleet.vms.get(route.id) : undefined
+  const host = route.page === 'host' ? fleet.hosts.get(route.id) : undefined
+  const on = { hint: vm?.hostName ?? host?.address ?? '' }
+  const acts: (Act | false)[] = []
+  if (vm) {
+    const can = vmActions(vm)
+    acts.push(
+      can.start && act(`Start ${vm.name}`, () => void startVm(vm), on),
+      can.stop && act(`Stop ${vm.name}`, () => void stopVm(vm), on),
+      can.restart && act(`Restart ${vm.name}`, () => void restartVm(vm), on),
+      can.undelete && act(`Undo delete of ${vm.name}`, () => sheets.vm.undelete(vm), on),
+      can.adopt && act(`Adopt ${vm.name}`, () => sheets.vm.adopt(vm), on),
+      can.remove && act(`Delete ${vm.name}…`, () => sheets.vm.remove(vm), on),
+      can.purge && act(`Destroy ${vm.name} now…`, () => sheets.vm.purge(vm), on),
+      act(`Publish a port of ${vm.name}`, () => openPublish(vm), { ...on, ...keysOf('publish') }),
+    )
+  }
+  if (host) {
+    acts.push(
+      act(`Create VM on ${host.name}`, () => go({ page: 'create-vm', host: host.id }), on),
+      host.link !== 'connected' && act(`Try ${host.name} now`, () => void reconnectHost(host), on),
+      act(`Show only ${host.name}`, () => setScope({ kind: 'host', id: host.id }), on),
+      act(`Remove ${host.name}…`, () => sheets.host.remove(host), on),
+    )
+  }
+  return acts.filter((a) => a !== false)
+}
+
+const SETTINGS_NAMES: Record<SettingsPart, string> = {
+  appearance: 'Appearance',
+  keys: 'Keys',
+  terminal: 'Terminal',
+  notifications: 'Notifications',
+  quarantine: 'Quarantine',
+  ssh: 'SSH',
+  data: 'Data and backup',
+  support: 'Support bundle',
+}
+
+const settings = (): Act[] =>
+  SETTINGS_PARTS.map((part) => ({
+    id: `:${part}`,
+    kind: ':',
+    text: SETTINGS_NAMES[part],
+    hint: 'Settings',
+    icon: Settings,
+    run: () => go({ page: 'settings', part }),
+  }))
+
+const byName = <T extends { name: string }>(a: T, b: T) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+
+/** Every object by its name: VMs, their consoles, hosts, images, published ports, then settings. */
+export function objectEntries(fleet: FleetSnapshot): Act[] {
+  const vms = [...fleet.vms.values()].filter((vm) => !vm.deletedAt).sort(byName)
+  return [
+    ...vms.map(
+      ({ id, name, hostName }): Act => ({
+        id: `@${id}`,
+        kind: '@',
+        text: name,
+        hint: hostName,
+        icon: Monitor,
+        run: () => go({ page: 'vm', id, tab: 'overview' }),
+      }),
+    ),
+    ...vms
+      .filter((vm) => !vm.unowned)
+      .map(
+        ({ id, name, hostName }): Act => ({
+          id: `@${id}/console`,
+          kind: '@',
+          text: `${name} console`,
+          hint: hostName,
+          icon: SquareTerminal,
+          run: () => go({ page: 'vm', id, tab: 'console' }),
+        }),
+      ),
+    ...[...fleet.hosts.values()].sort(byName).map(
+      ({ id, name, address }): Act => ({
+        id: `#${id}`,
+        kind: '#',
+        text: name,
+        hint: address || 'this computer',
+        icon: Server,
+        run: () => go({ page: 'host', id, tab: 'overview' }),
+      }),
+    ),
+    ...[...fleet.images.values()].sort(byName).map(
+      ({ id, name, arch }): Act => ({
+        id: `image ${id}`,
+        kind: 'image',
+        text: name,
+        hint: `image, ${arch}`,
+        icon: Disc3,
+        run: () => go({ page: 'images' }),
+      }),
+    ),
+    ...[...fleet.ports.values()].map(
+      (port): Act => ({
+        id: `port ${port.id}`,
+        kind: 'port',
+        text: publishedAt(port),
+        hint: `${port.vmName}:${port.guestPort}`,
+        icon: Cable,
+        run: () => go({ page: 'ports', filter: `vm:${port.vmName}` }),
+      }),
+    ),
+    ...settings(),
+  ]
+}
