@@ -4,7 +4,7 @@ import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { POLICY_NOT_REACHED } from '../../../src/ipc/clock-words.ts'
 import { toConnectError } from '../../../src/ipc/fault-wire.ts'
 import { Fault } from '../../../src/ipc/faults.ts'
-import { type AuditEntry, AuditService } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
+import type { AuditEntry } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { ClockService } from '../../../src/ipc/gen/eitri/fleet/v1/clock_pb.js'
 import {
   FleetDeltaSchema,
@@ -24,6 +24,7 @@ import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task
 import { TemplateService } from '../../../src/ipc/gen/eitri/fleet/v1/template_pb.js'
 import { TrustService } from '../../../src/ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { FakeControl } from './fake-control.ts'
 import { fakeHistory } from './history-scene.ts'
 import { collectOnce, hostActs } from './host-scene.ts'
 import { aPort } from './port-scene.ts'
@@ -52,6 +53,7 @@ export interface Call {
 export class FakeFleet {
   readonly calls: Call[] = []
   audit: AuditEntry[] = []
+  readonly control = new FakeControl()
   templates = someTemplates()
   commandFails = false
   info = {
@@ -60,6 +62,10 @@ export class FakeFleet {
     buildTinyPossible: true,
     buildDebianPossible: true,
     sshConfigHosts: ['rack2-07', 'edge-1'],
+    ssh: {
+      ...{ configPath: '/home/ada/.ssh/config', clientVersion: '9.2' },
+      ...{ agentSocket: '/run/user/1000/ssh-agent.sock', agentKeys: 2, keychain: true },
+    },
   }
   /** Answers AddHost; tests script the task from there. */
   onAddHost: (name: string) => Task = (name) => aTask({ subject: name })
@@ -300,7 +306,7 @@ export class FakeFleet {
       }),
     })
     router.service(MetricsService, fakeHistory(this))
-    router.service(AuditService, { listAudit: () => ({ entries: this.audit }) })
+    this.control.routes(router, this)
   }
 
   #task(id: string): Task {

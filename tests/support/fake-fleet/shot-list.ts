@@ -19,9 +19,9 @@ import {
   vmPage,
 } from './shot-acts.ts'
 import { CONSOLE_SHOTS } from './shots-consoles.ts'
-import { FLEET_SHOTS } from './shots-fleet.ts'
-import { METRICS_SHOTS } from './shots-metrics.ts'
+import { FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
+import { METRICS_SHOTS } from './shots-metrics.ts'
 import { SHELL_SHOTS } from './shots-shell.ts'
 import { VM_SHOTS } from './shots-vms.ts'
 
@@ -496,6 +496,7 @@ export const SHOTS: Shot[] = [
     act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
   },
   ...FLEET_SHOTS,
+  ...SETTINGS_SHOTS,
   ...METRICS_SHOTS,
   ...CONSOLE_SHOTS,
   ...HOST_SHOTS,

@@ -1,6 +1,6 @@
-import type { Shot } from './shot-list.ts'
-import { busyScene, clockScene } from './scenes.ts'
 import { calmScene, pressingScene } from './fleet-scene.ts'
+import { busyScene, clockScene } from './scenes.ts'
+import type { Shot } from './shot-list.ts'
 
 /** The first page: what needs a person, capacity, what goes on. */
 export const FLEET_SHOTS: Shot[] = [
@@ -9,4 +9,69 @@ export const FLEET_SHOTS: Shot[] = [
   { name: 'f2-fleet-calm', path: '/', scene: calmScene },
   { name: 'f3-fleet-narrow', path: '/', scene: clockScene, size: { width: 720, height: 1200 } },
   { name: 'f4-fleet-zoomed', path: '/', scene: busyScene, dark: true, size: { width: 640, height: 900 } },
+]
+
+const TALL = { width: 1280, height: 1000 }
+const settings = (part: string) => `/settings/${part}`
+
+/** Every part of the settings. */
+export const SETTINGS_SHOTS: Shot[] = [
+  { name: 'g0-appearance', path: '/settings', scene: busyScene },
+  { name: 'g1-keys-dark', path: settings('keys'), scene: busyScene, dark: true, size: TALL },
+  { name: 'g2-terminal', path: settings('terminal'), scene: busyScene, size: TALL },
+  { name: 'g3-notifications-dark', path: settings('notifications'), scene: busyScene, dark: true, size: TALL },
+  { name: 'g4-quarantine', path: settings('quarantine'), scene: busyScene },
+  {
+    name: 'g5-quarantine-none',
+    path: settings('quarantine'),
+    scene: busyScene,
+    act: async (page) => {
+      await page.getByLabel('How long deleted VMs of lab are kept').selectOption('0')
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'g6-ssh',
+    path: settings('ssh'),
+    scene: (now) => {
+      const fleet = busyScene(now)
+      fleet.hosts.forEach((host, i) => {
+        host.secretsKept = ['memory', '', 'keychain'][i] ?? ''
+      })
+      return fleet
+    },
+    size: TALL,
+  },
+  { name: 'g7-data-dark', path: settings('data'), scene: busyScene, dark: true, size: TALL },
+  {
+    name: 'g8-backup',
+    path: settings('data'),
+    scene: busyScene,
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Back up now…' }).click()
+      await page.getByRole('button', { name: 'Back up', exact: true }).click()
+      await page.getByText('Backed up').waitFor()
+    },
+  },
+  { name: 'g9-support', path: settings('support'), scene: busyScene },
+  {
+    name: 'ga-support-preview',
+    path: settings('support'),
+    scene: busyScene,
+    size: { width: 1280, height: 1200 },
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Show what it would hold' }).click()
+      await page.getByText('Show hosts.txt').click()
+      await page.getByRole('checkbox', { name: 'Put log.txt into the bundle' }).click()
+      await page.getByRole('button', { name: 'Write 3 files' }).click()
+      await page.getByText('Look it over once more').waitFor()
+    },
+  },
+  {
+    name: 'gb-settings-narrow-dark',
+    path: settings('data'),
+    scene: busyScene,
+    dark: true,
+    size: { width: 640, height: 900 },
+  },
 ]
