@@ -8,6 +8,8 @@ import { keepNotices, useNotices } from './notice-store.ts'
 
 const JUDGE_MS = 1000
 const DATED_MS = 30_000
+/** Of a notification of the operating system; the shell refuses longer ones. */
+const [MAX_ID, MAX_TITLE, MAX_BODY] = [200, 200, 1000]
 
 /** Judges the fleet at most once a second, while it is told, and tells what is new. Runs as long as the window. */
 export function watchNotices(): void {
@@ -70,9 +72,9 @@ function tell(causes: readonly Cause[], now: number): void {
 function notify({ notify: show }: DesktopShell, next: readonly Notice[], before: readonly Notice[]): void {
   for (const notice of next.filter((n) => !before.includes(n)))
     show?.({
-      id: notice.id,
-      title: noticeTitle(notice),
-      body: noticeText(notice),
+      id: notice.id.slice(0, MAX_ID),
+      title: noticeTitle(notice).slice(0, MAX_TITLE),
+      body: noticeText(notice).slice(0, MAX_BODY),
       address: notice.items[0]?.address ?? '',
     })
 }

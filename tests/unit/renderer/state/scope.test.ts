@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { heldScope, labelsOf, readScope, type Scope, scopeHas, scopeText } from '../../../../src/renderer/state/scope.ts'
+import {
+  heldScope,
+  labelsOf,
+  readScope,
+  type Scope,
+  scopeHas,
+  scopeText,
+} from '../../../../src/renderer/state/scope.ts'
 import { aHost } from '../../../support/fake-fleet/rows.ts'
 
 const rack = aHost({ id: 'h1', labels: { prod: '', site: 'ber' } })

@@ -8,7 +8,7 @@ import {
 } from '../../../../../src/renderer/features/notices/causes.ts'
 import { marksOf } from '../../../../../src/renderer/features/notices/marks.ts'
 import { EMPTY_FLEET, type FleetSnapshot } from '../../../../../src/renderer/state/fleet-store.ts'
-import { aGuestClock, aHost, at, aTask, aVm } from '../../../../support/fake-fleet/rows.ts'
+import { aGuestClock, aHost, aTask, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
 const NOW = Date.parse('2026-03-02T14:00:00Z')
 const HOUR = 3_600_000
@@ -66,7 +66,8 @@ describe('what a person wants to be told of', () => {
   })
 
   it('is the end of a key in fourteen, three and one days, each once', () => {
-    const ends = (ms: number) => datedCauses(fleet({ hosts: [aHost({ id: 'h', credentialEndsAt: at(NOW + ms) })] }), NOW)
+    const ends = (ms: number) =>
+      datedCauses(fleet({ hosts: [aHost({ id: 'h', credentialEndsAt: at(NOW + ms) })] }), NOW)
     expect(ends(15 * DAY)).toEqual([])
     const keys = [13 * DAY, 2.5 * DAY, 20 * HOUR].map((ms) => ends(ms)[0]?.key.split(':').at(-1))
     expect(keys).toEqual(['14', '3', '1'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isSlow, lastSignMs, usualOf, usualText } from '../../../../../src/renderer/features/tasks/usual.ts'
-import { at, aTask } from '../../../../support/fake-fleet/rows.ts'
+import { aTask, at } from '../../../../support/fake-fleet/rows.ts'
 
 const done = (seconds: number, changes = {}) =>
   aTask({ kind: 'build_image', state: 'done', createdAt: at(0), endedAt: at(seconds * 1000), ...changes })
