@@ -468,7 +468,7 @@ export const SHOTS: Shot[] = [
     act: async (page) => {
       await page.getByRole('button', { name: 'Publish a port' }).waitFor()
       await page.keyboard.press('p')
-      await page.getByLabel('VM', { exact: true }).selectOption({ label: 'web-12 on rack2-07' })
+      await page.getByLabel('VM', { exact: true }).fill('web-12')
       await page.getByLabel('Port in the guest').fill('443')
       await page.getByLabel('Port on the host').fill('8443')
       await page.keyboard.press('Enter')

@@ -1,11 +1,8 @@
 import { formatBytes } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
 import { useFleet, useFleetShallow, useTask } from '../../state/use-fleet.ts'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { StateWord } from '../../ui/state-word.tsx'
-import { portState, publishedAt, sessionWords } from '../ports/view-model.ts'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { taskFault } from '../tasks/view-model.ts'
 import { Part } from './details-parts.tsx'
@@ -35,37 +32,6 @@ export function ImageDetails({ id }: { id: string }) {
           <CopyText text={image.sha256} label="Copy the digest" />
         </Part>
       )}
-    </div>
-  )
-}
-
-export function PortDetails({ id }: { id: string }) {
-  const port = useFleet((f) => f.ports.get(id))
-  if (!port) return null
-  return (
-    <div className="grid gap-4">
-      <StateWord state={portState(port)} strong />
-      {port.reason && <p className="text-dim">{port.reason}</p>}
-      <CopyText text={publishedAt(port)} label="Copy where it is reached" />
-      <Facts
-        rows={[
-          [
-            'Leads to',
-            <a key="vm" href={hrefOf({ page: 'vm', id: port.vmId, tab: 'ports' })} className="hover:underline">
-              {port.vmName}:{port.guestPort}
-            </a>,
-          ],
-          [
-            'On',
-            <a key="host" href={hrefOf({ page: 'host', id: port.hostId, tab: 'overview' })} className="hover:underline">
-              {port.hostName}
-            </a>,
-          ],
-          ['Protocol', port.protocol],
-          ['Reached from', port.scope === 'loopback' ? 'programs on the host alone' : 'every network of the host'],
-          ['In use', sessionWords(port) ?? 'its host does not count'],
-        ]}
-      />
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { api } from '../../api/transport.ts'
+import { plural } from '../../lib/format.ts'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
 import { leadsTo, publishedAt } from './view-model.ts'
 
@@ -39,4 +40,22 @@ export async function moveTo(port: Port, hostPort: number): Promise<void> {
   } catch (error) {
     toastFault(error)
   }
+}
+
+/** One after the other; the toast takes all of them back. */
+export async function unpublishAll(ports: readonly Port[]): Promise<void> {
+  const closed: Port[] = []
+  try {
+    for (const port of ports) {
+      await api.ports.unpublishPort({ id: port.id })
+      closed.push(port)
+    }
+  } catch (error) {
+    toastFault(error)
+  }
+  if (closed.length === 0) return
+  const undo = async () => {
+    for (const port of closed) await publishAgain(port)
+  }
+  toastDone(`Closed ${plural(closed.length, 'port')}`, { label: 'Undo', run: () => void undo() })
 }

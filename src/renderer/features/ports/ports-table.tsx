@@ -8,6 +8,8 @@ import { Menu } from '../../ui/menu.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { moveTo, unpublish } from './actions.ts'
+import { probe } from './probes.ts'
+import { ReachCell } from './reach-cell.tsx'
 import { leadsTo, nextFree, portState, publishedAt, sessionWords } from './view-model.ts'
 
 const none = <span className="text-faint">–</span>
@@ -16,7 +18,8 @@ const free = (port: Port) => nextFree(fleetStore.getState().ports.values(), port
 const published: TableColumn<Port> = {
   id: 'published',
   header: 'Published',
-  width: '200px',
+  width: '210px',
+  fixed: true,
   sort: (p) => p.hostPort,
   cell: (p) => (
     <span className="flex items-center gap-1">
@@ -37,8 +40,8 @@ const state: TableColumn<Port> = {
 const sessions: TableColumn<Port> = {
   id: 'sessions',
   header: 'Connections',
-  width: '220px',
-  from: 'middle',
+  width: '180px',
+  from: 'wide',
   sort: (p) => (p.sessions ? Number(p.sessions.active) : undefined),
   cell: (p) => sessionWords(p) ?? none,
 }
@@ -52,10 +55,19 @@ const reach: TableColumn<Port> = {
   cell: (p) => (p.scope === 'loopback' ? 'host only' : 'network'),
 }
 
+const reached: TableColumn<Port> = {
+  id: 'reached',
+  header: 'Reached',
+  width: '230px',
+  from: 'middle',
+  cell: (p) => <ReachCell port={p} />,
+}
+
 const actions: TableColumn<Port> = {
   id: 'actions',
   header: 'Actions',
-  width: '60px',
+  width: '72px',
+  fixed: true,
   align: 'right',
   cell: (p) => <PortMenu port={p} />,
 }
@@ -71,6 +83,7 @@ export const vmPortColumns: TableColumn<Port>[] = [
     cell: (p) => leadsTo(p).split(':')[1],
   },
   state,
+  reached,
   sessions,
   reach,
   actions,
@@ -91,6 +104,7 @@ export const portColumns: TableColumn<Port>[] = [
   },
   { id: 'host', header: 'Host', width: '110px', from: 'middle', sort: (p) => p.hostName, cell: (p) => p.hostName },
   state,
+  reached,
   sessions,
   reach,
   actions,
@@ -128,9 +142,10 @@ function PortMenu({ port }: { port: Port }) {
         </IconButton>
       }
       items={[
-        ...(other === undefined
-          ? []
-          : [{ label: `Use ${other} instead`, onSelect: () => void moveTo(port, other) }, 'separator' as const]),
+        { label: 'Try to reach it', onSelect: () => void probe(port) },
+        { label: 'Copy the address', onSelect: () => void navigator.clipboard.writeText(publishedAt(port)) },
+        ...(other === undefined ? [] : [{ label: `Use ${other} instead`, onSelect: () => void moveTo(port, other) }]),
+        'separator' as const,
         { label: 'Unpublish', danger: true, onSelect: () => void unpublish(port) },
       ]}
     />

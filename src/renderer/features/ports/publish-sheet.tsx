@@ -62,13 +62,7 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
       >
         {vms.length > 1 && (
           <div className="sm:col-span-2">
-            <SelectField label="VM" value={draft.vm} onChange={(e) => set({ vm: e.target.value })}>
-              {vms.map(({ id, name, hostName }) => (
-                <option key={id} value={id}>
-                  {name} on {hostName}
-                </option>
-              ))}
-            </SelectField>
+            <VmChooser vms={vms} vm={vm} onVm={(id) => set({ vm: id })} />
           </div>
         )}
         <TextField
@@ -117,6 +111,37 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
         <button type="submit" hidden />
       </form>
     </Dialog>
+  )
+}
+
+/** Names offered while one is typed: a fleet may have thousands. */
+const OFFERED = 100
+
+function VmChooser({ vms, vm, onVm }: { vms: readonly Vm[]; vm: Vm | undefined; onVm: (id: string) => void }) {
+  const [typed, setTyped] = useState(vm?.name ?? '')
+  const offered = vms.filter(({ name }) => name.includes(typed)).slice(0, OFFERED)
+  return (
+    <>
+      <TextField
+        label="VM"
+        list="publish-vms"
+        value={typed}
+        problem={vm || typed === '' ? undefined : `there is no VM ${typed}`}
+        hint={vm ? `on ${vm.hostName}` : 'Type its name.'}
+        onChange={(e) => {
+          const name = e.target.value.trim()
+          setTyped(name)
+          onVm(vms.find((one) => one.name === name)?.id ?? '')
+        }}
+      />
+      <datalist id="publish-vms">
+        {offered.map(({ id, name, hostName }) => (
+          <option key={id} value={name}>
+            on {hostName}
+          </option>
+        ))}
+      </datalist>
+    </>
   )
 }
 

@@ -42,7 +42,7 @@ export function sessionWords({ sessions, hostUnknown }: Port): string | undefine
   return parts.join(' · ')
 }
 
-export const PORT_FILTER_FIELDS = ['vm', 'host', 'port', 'protocol', 'state']
+export const PORT_FILTER_FIELDS = ['vm', 'host', 'port', 'protocol', 'state', 'open']
 
 export const portFilterRecord = (port: Port): FilterRecord => ({
   vm: port.vmName,
@@ -50,6 +50,7 @@ export const portFilterRecord = (port: Port): FilterRecord => ({
   port: `${publishedAt(port)} ${port.guestPort}`,
   protocol: port.protocol,
   state: portState(port).word,
+  open: port.scope === 'loopback' ? 'host only' : 'network',
 })
 
 /** The next host port of the same protocol that nothing is published on; undefined = none is left. */
