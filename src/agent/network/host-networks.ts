@@ -71,6 +71,8 @@ export class HostNetworks implements VmNetwork {
   #managed: ManagedNetwork | undefined
   /** Why there is no bridge, one sentence. */
   #because = ''
+  /** A bridge was to be made and could not: otherwise nothing is wrong with having none. */
+  #isMissed = false
   #settling: Promise<void> = Promise.resolve()
   #again: Promise<void> | undefined
   readonly #closing = new AbortController()
@@ -164,6 +166,7 @@ export class HostNetworks implements VmNetwork {
     const before = this.#because
     const missing = await ownership.missing()
     this.#because = userModeBecause({ ...ownership.facts, missing, cidr: cidr() })
+    this.#isMissed = false
     if (this.#because !== '') return log.info('network.user-mode', { because: this.#because })
     const managed = new ManagedNetwork({ ...this.#deps, place: ownership.place!, cidr: cidr() })
     await this.#recall(managed.cidr)
@@ -174,6 +177,7 @@ export class HostNetworks implements VmNetwork {
     } catch (error) {
       const { message, params } = asFault(error)
       this.#because = `The bridge of the guests could not be made (${params['detail'] ?? message}).`
+      this.#isMissed = true
       if (this.#because !== before) log.warn('network.not-made', { error: message })
       await managed.close()
       this.#again ??= this.#tryAgain()
@@ -248,7 +252,7 @@ export class HostNetworks implements VmNetwork {
     if (!this.#managed) {
       const addresses = vms.map(([vmId]) => ({ vmId, mac: macOf(vmId) }))
       const detail = `${this.#because} ${USER_MODE_LIMITS}`.trim()
-      return { name: 'guests', kind: 'user', state: 'degraded', detail, addresses }
+      return { name: 'guests', kind: 'user', state: this.#isMissed ? 'degraded' : 'ready', detail, addresses }
     }
     const { cidr, gateway, trouble } = this.#managed
     return {

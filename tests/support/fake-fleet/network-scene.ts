@@ -63,7 +63,7 @@ export function networkScene(now: number): FleetState {
   if (local)
     local.networks = [
       create(NetworkSchema, {
-        ...{ hostId: local.id, hostName: local.name, name: 'guests', kind: 'user', state: 'degraded' },
+        ...{ hostId: local.id, hostName: local.name, name: 'guests', kind: 'user', state: 'ready' },
         detail:
           'The agent does not run as root, and only root can make a bridge. Guests reach out through their hypervisor: none reaches another, none has an address this host can reach, and a published port is forwarded by the hypervisor.',
         addresses: addressesOf(local.id, '').map((one) => ({ ...one, ip: '', source: '' })),

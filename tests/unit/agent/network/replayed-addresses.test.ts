@@ -155,6 +155,7 @@ describe('addresses of guests that an agent finds', () => {
   it('are served once the host lets them, though nobody asks', async () => {
     const networks = await agent(await holding([A, '10.77.0.2']), { taps: [tapName(A)], fails: 2 })
     expect(networks.notices().join()).toContain('could not be made (nft -f')
+    expect(networks.status()[0]).toMatchObject({ kind: 'user', state: 'degraded' })
     await expect.poll(() => networks.address(A)).toBe('10.77.0.2')
     expect(networks.notices()).toEqual([])
     expect(warnings).toEqual(['network.not-made'])
