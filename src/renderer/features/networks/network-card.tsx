@@ -1,12 +1,15 @@
+import { useState } from 'react'
 import type { Network } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
 import { hrefOf } from '../../routes.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import { type AddressRow, addressRows, kindWords, networkState } from './view-model.ts'
 
-/** What of a network's addresses is shown at once. */
-const SHOWN = 100
+/** What of a network's addresses is shown at once, and once more is asked for. */
+const SHOWN = 8
+const SHOWN_OPEN = 1000
 
 /** One network of a host, with every address on it. */
 export function NetworkCard({ network, now }: { network: Network; now: number }) {
@@ -39,8 +42,10 @@ export function NetworkCard({ network, now }: { network: Network; now: number })
 const Mono = ({ text }: { text: string }) => <code className="font-mono text-xs">{text}</code>
 
 function Addresses({ rows, of }: { rows: readonly AddressRow[]; of: string }) {
+  const [open, setOpen] = useState(false)
+  const shown = open ? SHOWN_OPEN : SHOWN
   return (
-    <div className="overflow-x-auto">
+    <div className={open ? 'max-h-96 overflow-auto' : 'overflow-x-auto'}>
       <table className="w-full min-w-[420px] text-left" aria-label={`Addresses on ${of}`}>
         <thead>
           <tr className="text-faint text-xs">
@@ -50,7 +55,7 @@ function Addresses({ rows, of }: { rows: readonly AddressRow[]; of: string }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, SHOWN).map((row) => (
+          {rows.slice(0, shown).map((row) => (
             <tr key={row.key} className="border-line border-t align-baseline">
               <td className="max-w-48 truncate py-1 pr-3">
                 {row.vmId === '' ? (
@@ -76,7 +81,14 @@ function Addresses({ rows, of }: { rows: readonly AddressRow[]; of: string }) {
           ))}
         </tbody>
       </table>
-      {rows.length > SHOWN && <p className="pt-2 text-faint text-xs">{rows.length - SHOWN} more are not shown.</p>}
+      {rows.length > SHOWN_OPEN && open && (
+        <p className="pt-2 text-faint text-xs">{rows.length - SHOWN_OPEN} more are not shown.</p>
+      )}
+      {rows.length > SHOWN && (
+        <Button size="small" look="quiet" className="mt-1" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Show fewer' : `Show all ${rows.length}`}
+        </Button>
+      )}
     </div>
   )
 }

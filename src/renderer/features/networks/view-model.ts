@@ -1,6 +1,7 @@
 import { lookup } from '../../../ipc/base/lookup.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Network, NetworkAddress, NetworkFinding } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
+import type { FilterRecord } from '../../lib/filter.ts'
 import { formatAgo, formatMoment } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import type { StateView } from '../../ui/state-word.tsx'
@@ -76,6 +77,17 @@ export function hostsInOrder(hosts: readonly Host[]): Host[] {
   const rank = ({ networkFindings, networks }: Host) => (networkFindings.length > 0 ? 0 : networks.length > 0 ? 1 : 2)
   return [...hosts].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
 }
+
+export const NETWORK_FILTER_FIELDS = ['host', 'network', 'kind', 'state', 'address', 'finding']
+
+export const networkFilterRecord = (host: Host): FilterRecord => ({
+  host: host.name,
+  network: host.networks.map(({ name, bridge, cidr }) => `${name} ${bridge} ${cidr}`).join(' '),
+  kind: host.networks.map(kindWords).join(' '),
+  state: host.networks.map((one) => networkState(one).word).join(' '),
+  address: host.networks.flatMap(({ addresses }) => addresses.map(({ ip, vmName }) => `${ip} ${vmName}`)).join(' '),
+  finding: host.networkFindings.map((one) => `${one.id} ${findingState(one).word}`).join(' '),
+})
 
 /** Since when what is shown of a host may have changed; empty = it is what is, or it never told. */
 export function asOfWords(host: Host, nowMs: number): string {
