@@ -32,5 +32,8 @@ export function vmOfSshHost(host: string): { tenant: string; vm: string } | unde
   return isName(vm) && isName(tenant) && more.length === 0 ? { tenant, vm } : undefined
 }
 
+/** Whom certificates and shells are for where nobody says: images differ in their own users, and all have this one. */
+export const DEFAULT_LOGIN = 'root'
+
 /** A login name, or one that systems join to a domain with @ or a backslash. */
 export const isLogin = (text: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/.test(text)

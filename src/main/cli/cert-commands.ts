@@ -15,12 +15,12 @@ import {
   RevokedCertificateSchema,
   type VmTrust,
 } from '../../ipc/gen/eitri/fleet/v1/trust_pb.js'
+import { DEFAULT_LOGIN } from '../../ipc/names.ts'
 import { check } from '../../ipc/rules.ts'
 import { writeTrouble } from '../file-words.ts'
 import { type CommandContext, KEYCHAIN_MS, type Runner } from './context.ts'
 import { atMostThousand, keyFile, login as loginName } from './options.ts'
 import { invalid } from './outcome.ts'
-import { DEFAULT_LOGIN } from './ssh-options.ts'
 import { sheet, table } from './table.ts'
 
 interface IssueOptions {

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { printable } from '../../ipc/fault-text.ts'
-import { connectName, sshHostName } from '../../ipc/names.ts'
+import { connectName, DEFAULT_LOGIN, sshHostName } from '../../ipc/names.ts'
 import { DEFAULT_TENANT } from '../../ipc/request-headers.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { login, reference } from './options.ts'
-import { DEFAULT_LOGIN, type SshWay, sshOptions } from './ssh-options.ts'
+import { type SshWay, sshOptions } from './ssh-options.ts'
 import { refusalWord } from './ssh-refusal.ts'
 
 /** Of ssh itself; a command that ends so is another one. */

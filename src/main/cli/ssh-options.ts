@@ -1,3 +1,5 @@
+import { DEFAULT_LOGIN } from '../../ipc/names.ts'
+
 /** How `ssh` gets to guests from this computer. */
 export interface SshWay {
   /** This program, as a command and its first arguments. */
@@ -50,9 +52,6 @@ export function sshConfigText(way: SshWay): string {
     '',
   ].join('\n')
 }
-
-/** Whom certificates are for where nobody says: images differ in their own users, and all have this one. */
-export const DEFAULT_LOGIN = 'root'
 
 /** Tokens of ssh begin with %. */
 const escaped = (text: string): string => text.replaceAll('%', '%%')

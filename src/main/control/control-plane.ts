@@ -42,6 +42,7 @@ import { trustApi } from './api/trust-api.ts'
 import { vmsApi } from './api/vms-api.ts'
 import { consoleEndpoint } from './consoles/attach.ts'
 import { createConsoleBroker } from './consoles/broker.ts'
+import { fleetShells } from './consoles/fleet-shells.ts'
 import type { ConsoleVms } from './consoles/viewer.ts'
 import { createFleetHosts } from './fleet-hosts.ts'
 import { imageBuilders } from './images/builders.ts'
@@ -113,8 +114,6 @@ export function createControlPlane(ports: Ports): ControlPlane {
   hosts.secrets.onChange((hostId) => feed.hostChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
-  const broker = createConsoleBroker({ vms: consoleVms(stores, view), sessions: registry, clock })
-  const console = consoleEndpoint(broker, log)
   const files = new ImageFiles(paths.images)
   const builders = imageBuilders(ports)
   const images = {
@@ -180,6 +179,9 @@ export function createControlPlane(ports: Ports): ControlPlane {
     trust,
     log,
   })
+  const openShell = fleetShells({ ...stores, registry, tunnels, env: ports.env })
+  const broker = createConsoleBroker({ vms: consoleVms(stores, view), sessions: registry, clock, openShell })
+  const console = consoleEndpoint(broker, log)
   const api = createApiHandler({
     routes,
     tenants: stores.tenants,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import type { TrustService } from '../../../ipc/gen/eitri/fleet/v1/trust_pb.js'
-import { connectName } from '../../../ipc/names.ts'
+import { connectName, DEFAULT_LOGIN } from '../../../ipc/names.ts'
 import { check } from '../../../ipc/rules.ts'
 import type { CaRow, CasStore } from '../store/cas-store.ts'
 import type { CertificatesStore } from '../store/certificates-store.ts'
@@ -28,7 +28,6 @@ export interface TrustApiDeps {
 }
 
 const DEFAULT_LIMIT = 200
-const DEFAULT_LOGIN = 'root'
 
 /** SSH authorities and certificates of a tenant. Private keys come in and never go out. */
 export function trustApi(deps: TrustApiDeps): ServiceImpl<typeof TrustService> {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -8,7 +9,8 @@ import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
 import { KiB, LIMITS } from '../../../ipc/units.ts'
 import { refuseUpgrade } from '../refuse-upgrade.ts'
 import type { ConsoleBroker } from './broker.ts'
-import type { ConsoleViewer } from './viewer.ts'
+import { ShellViewer } from './shell-viewer.ts'
+import type { ConsoleSink, ConsoleViewer } from './viewer.ts'
 
 export const CONSOLES_PER_WINDOW = 64
 const WINDOWS = 64
@@ -78,13 +80,13 @@ class ConsoleWindow {
   readonly #ws: WebSocket
   readonly #broker: ConsoleBroker
   readonly #tenant: string
-  readonly #viewers = new Map<number, ConsoleViewer>()
+  readonly #viewers = new Map<number, ConsoleViewer | ShellViewer>()
 
   constructor(ws: WebSocket, broker: ConsoleBroker, tenant: string, log: Log) {
     this.#ws = ws
     this.#broker = broker
     this.#tenant = tenant
-    ws.on('message', (data: Buffer, binary: boolean) => {
+    const take = (data: Buffer, binary: boolean) => {
       this.alive = true
       try {
         if (!binary) throw new Error('a text message')
@@ -94,7 +96,9 @@ class ConsoleWindow {
         log.warn('console window sent a bad frame', { problem })
         ws.close(1002, cutUtf8(problem))
       }
-    })
+    }
+    // Whoever upgraded is who asks in every frame.
+    ws.on('message', AsyncResource.bind(take))
     ws.on('pong', () => {
       this.alive = true
     })
@@ -105,7 +109,7 @@ class ConsoleWindow {
   }
 
   #take(frame: ConsoleFrame): void {
-    if (frame.type === 'open') {
+    if (frame.type === 'open' || frame.type === 'open-shell') {
       this.#open(frame)
       return
     }
@@ -115,23 +119,28 @@ class ConsoleWindow {
     if (frame.type === 'ack') viewer.ack(frame.offset)
     else if (frame.type === 'take-keyboard') viewer.takeKeyboard()
     else if (frame.type === 'close') viewer.close()
+    else if (frame.type === 'resize' && viewer instanceof ShellViewer) viewer.resize(frame)
     else if (frame.type !== 'input') throw new Error(`a ${frame.type} frame`)
     // Only a window with one console may wait for its guest: waiting would hold up the acks of the others.
     else if (!viewer.input(frame.bytes) && this.#viewers.size === 1) this.#ws.pause()
   }
 
-  #open(frame: Extract<ConsoleFrame, { type: 'open' }>): void {
+  #open(frame: Extract<ConsoleFrame, { type: 'open' | 'open-shell' }>): void {
     this.#viewers.get(frame.id)?.close()
     if (this.#viewers.size >= CONSOLES_PER_WINDOW) {
       const reason = `console unavailable: a window shows at most ${CONSOLES_PER_WINDOW}`
       void this.#send({ type: 'close', id: frame.id, reason })
       return
     }
-    const viewer = this.#broker.open(this.#tenant, frame, {
+    const sink: ConsoleSink = {
       send: (out) => this.#send(out),
       ended: () => this.#viewers.delete(frame.id),
       inputDrained: () => this.#ws.resume(),
-    })
+    }
+    const viewer =
+      frame.type === 'open'
+        ? this.#broker.open(this.#tenant, frame, sink)
+        : this.#broker.openShell(this.#tenant, frame, sink)
     if (viewer) this.#viewers.set(frame.id, viewer)
   }
 

@@ -2,6 +2,7 @@ import type { Client } from '@connectrpc/connect'
 import type { Fault } from '../../../ipc/faults.ts'
 import type { AgentService } from '../../../ipc/gen/eitri/agent/v1/agent_pb.js'
 import type { Hello } from '../../../ipc/gen/eitri/agent/v1/sync_pb.js'
+import type { SshConnection } from './ssh/connection.ts'
 
 /** One HTTP/2 session to one agent. Whoever opened it closes it. */
 export interface AgentConnection {
@@ -18,6 +19,8 @@ export interface AgentConnection {
    * itself where the host gives no second. Never another sign-in. The caller closes it after.
    */
   bulk(signal: AbortSignal): Promise<AgentConnection>
+  /** A command on the host, over this same sign-in. Absent = the link is of this computer, or its login runs one command alone. */
+  readonly exec?: SshConnection['exec']
   /** Resolves when what was sent so far has arrived, or when the connection ended; never rejects. */
   drained(): Promise<void>
   /** Resolves once with why it ended; never rejects. */

@@ -15,6 +15,7 @@ export interface AgentLinkOptions {
   duplex: Duplex
   carrier: AgentConnection['carrier']
   sshClient?: 'ssh2' | 'openssh'
+  exec?: AgentConnection['exec']
   /** Name of the host, for faults. */
   host: string
   hostKeyFingerprint: string
@@ -80,6 +81,7 @@ export function openAgentLink(options: AgentLinkOptions): AgentLink {
     client: createClient(AgentService, transport),
     carrier,
     ...(sshClient ? { sshClient } : {}),
+    ...(options.exec ? { exec: options.exec } : {}),
     hostKeyFingerprint,
     get roundTripMs() {
       return roundTripMs

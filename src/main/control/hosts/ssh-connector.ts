@@ -102,6 +102,7 @@ export async function openAgent(
       duplex: await open(signal, true),
       carrier,
       sshClient: connection.client,
+      ...(agent.socketPath === RUN_ALONE ? {} : { exec: connection.exec }),
       host,
       clock,
       hostKeyFingerprint: connection.hostKey.fingerprint,

@@ -124,7 +124,8 @@ export class LoginAgents {
   }
 }
 
-const knownAt = (path: string): string => `${path}.known`
+/** Beside the socket of a login: what `ssh` is to know of the host key. */
+export const knownAt = (path: string): string => `${path}.known`
 
 function serve(socket: Socket, identity: LoginIdentity | undefined): void {
   const state: AgentState = { forwarded: false }

@@ -18,6 +18,7 @@ let session: ActiveSession | undefined
 
 function startBroker() {
   broker = createConsoleBroker({
+    openShell: () => Promise.reject(new Error('no shells here')),
     clock: systemClock,
     vms: {
       findForConsole: (_, key) => {

@@ -43,7 +43,9 @@ const slave = (dir: string, log: string): string[] => [
 /** Pure: a command on the host, over the master's sign-in. */
 export const commandArguments = (dir: string, log: string, command: string, pty: boolean): string[] => [
   ...slave(dir, log),
-  ...[pty ? '-tt' : '-T', '--', ANY_HOST, command],
+  // Every character typed is the command's: none ends ssh.
+  ...(pty ? [...option('EscapeChar=none'), '-tt'] : ['-T']),
+  ...['--', ANY_HOST, command],
 ]
 
 /** Pure: bytes to and from a TCP port as the host reaches it. */

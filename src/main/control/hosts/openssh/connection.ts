@@ -33,7 +33,7 @@ export function opensshConnection(
     hostKey,
     rxBytes: count.bytes,
     async exec(command, { pty = false, lasting = false } = {}) {
-      const channel = await slots.open(() => slaves.command(command, pty), lasting)
+      const channel = await slots.open(() => slaves.command(command, pty !== false), lasting)
       count.add(channel)
       return channel
     },

@@ -1,4 +1,5 @@
 import type { Duplex, Readable } from 'node:stream'
+import type { TerminalSize } from '../../../../ipc/console-frames.ts'
 import type { Fault } from '../../../../ipc/faults.ts'
 
 /**
@@ -9,6 +10,8 @@ export interface CommandChannel extends Duplex {
   readonly stderr: Readable
   /** Why it was cut off, where that is known by then. */
   readonly lost?: Fault
+  /** Tells its terminal another size. Absent = it has none, or this client cannot. */
+  resize?: (size: TerminalSize) => void
   /** Ends the command from this side. Idempotent. */
   close(): void
 }

@@ -1,6 +1,7 @@
 import type net from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
+import type { TerminalSize } from '../../../../ipc/console-frames.ts'
 import { Fault } from '../../../../ipc/faults.ts'
 import type { CommandChannel } from './channel.ts'
 import type { SshTarget } from './config.ts'
@@ -9,8 +10,8 @@ import { addressOf, protocolFault } from './sign-in-faults.ts'
 import { withinWindow } from './window-guard.ts'
 
 export interface ExecWay {
-  /** A terminal: for a sudo that wants one. */
-  pty?: boolean
+  /** A terminal: for a sudo that wants one, or of the size a person looks at. */
+  pty?: boolean | TerminalSize
   /** It stays for the life of the connection. */
   lasting?: boolean
 }
@@ -77,7 +78,7 @@ export function openChannels(client: Client, socket: Duplex, target: SshTarget, 
     rxBytes: counter(socket),
     exec: async (command, { pty = false, lasting = false } = {}) => {
       const start = (done: (error: Error | undefined, channel: ClientChannel) => void) =>
-        client.exec(command, { ...(pty ? { pty: PTY } : {}) }, (error, channel) =>
+        client.exec(command, pty ? { pty: ptyOf(pty) } : {}, (error, channel) =>
           done(error, error ? channel : withExitKept(channel)),
         )
       const channel = await session<ClientChannel>(start, lasting).catch((error: unknown) => {
@@ -85,7 +86,8 @@ export function openChannels(client: Client, socket: Duplex, target: SshTarget, 
           throw noShell(target, pty ? 'it gives no terminal' : 'it refuses commands', error)
         return asFault(error)
       })
-      return guarded(channel)
+      const resize = ({ rows, cols }: TerminalSize) => channel.setWindow(rows, cols, 0, 0)
+      return Object.assign(guarded(channel), pty ? { resize } : {})
     },
     openSocket: async (path) =>
       guarded(await opened<ClientChannel>((done) => client.openssh_forwardOutStreamLocal(path, done)).catch(asFault)),
@@ -98,6 +100,7 @@ export function openChannels(client: Client, socket: Duplex, target: SshTarget, 
 }
 
 const PTY = { term: 'dumb', rows: 24, cols: 200 }
+const ptyOf = (pty: true | TerminalSize) => (pty === true ? PTY : { term: 'xterm-256color', ...pty })
 
 const noShell = (target: SshTarget, detail: string, cause?: unknown) =>
   new Fault('ssh/no-shell', 'permanent', { host: target.host, address: addressOf(target), detail }, { cause })

@@ -36,6 +36,10 @@ class FakeBroker implements ConsoleBroker {
     return viewer as unknown as ConsoleViewer
   }
 
+  openShell(): undefined {
+    return undefined
+  }
+
   close(): void {}
 }
 

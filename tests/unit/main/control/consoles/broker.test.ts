@@ -96,6 +96,7 @@ beforeEach(async () => {
   vms = [VM]
   startSession('s1')
   broker = createConsoleBroker({
+    openShell: () => Promise.reject(new Error('no shells here')),
     clock: systemClock,
     vms: {
       findForConsole: (_, key) => vms.find((vm) => vm.id === key || vm.name === key),
@@ -120,6 +121,7 @@ describe('a console and the sessions of its host', () => {
   it('SYN-15, SYN-16: it opens over the connection the one registry has now, and moves on when that is superseded', async () => {
     const registry = new Registry()
     const shared = createConsoleBroker({
+      openShell: () => Promise.reject(new Error('no shells here')),
       clock: systemClock,
       vms: { findForConsole: () => VM, whyNone: () => '' },
       sessions: registry,
