@@ -42,7 +42,8 @@ export type Route =
   | { page: 'networks' }
   | { page: 'clock'; filter: string }
   | { page: 'ports'; filter: string }
-  | { page: 'activity'; filter: string }
+  /** Absent = what was done; else the tasks, running and past. */
+  | { page: 'activity'; filter: string; view?: 'tasks' }
   | { page: 'consoles' }
   | { page: 'trust'; tab: TrustTab }
   | { page: 'settings'; part: SettingsPart }
@@ -80,8 +81,9 @@ export function parseRoute(hash: string): Route {
     case 'ports':
       return { page: 'ports', filter }
     case 'activity':
-    case 'tasks':
       return { page: 'activity', filter }
+    case 'tasks':
+      return { page: 'activity', filter, view: 'tasks' }
     case 'consoles':
       return { page: 'consoles' }
     case 'trust':
@@ -123,7 +125,7 @@ export function hrefOf(route: Route): string {
     case 'ports':
       return withQuery('#/ports', { filter: route.filter })
     case 'activity':
-      return withQuery('#/activity', { filter: route.filter })
+      return withQuery(route.view === 'tasks' ? '#/tasks' : '#/activity', { filter: route.filter })
     case 'consoles':
       return '#/consoles'
     case 'trust':

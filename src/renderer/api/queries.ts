@@ -8,7 +8,7 @@ export const queryClient = new QueryClient({
 
 export const queryKeys = {
   info: ['info'] as const,
-  audit: (about: { vm: string; host: string }) => ['audit', about] as const,
+  audit: (about: { vm: string; host: string; limit: number }) => ['audit', about] as const,
 }
 
 export const useInfo = () => useQuery({ queryKey: queryKeys.info, queryFn: () => api.fleet.getInfo({}) })
@@ -18,7 +18,7 @@ export function useAudit(about: { vm?: string; host?: string } = {}, limit = 200
   const { vm = '', host = '' } = about
   const live = useFleet((f) => f.feed.state === 'live')
   return useQuery({
-    queryKey: queryKeys.audit({ vm, host }),
+    queryKey: queryKeys.audit({ vm, host, limit }),
     queryFn: () => api.audit.listAudit({ vm, host, limit }),
     refetchInterval: live ? 10_000 : false,
   })

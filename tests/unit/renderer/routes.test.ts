@@ -19,6 +19,7 @@ const ROUTES: Route[] = [
   { page: 'networks' },
   { page: 'clock', filter: 'state:jumped' },
   { page: 'activity', filter: '' },
+  { page: 'activity', filter: 'vm:web', view: 'tasks' },
 ]
 
 describe('the address', () => {

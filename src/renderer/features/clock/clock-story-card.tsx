@@ -32,9 +32,9 @@ export function ClockStoryCard({ vm }: { vm: Vm }) {
       {events.length === 0 ? (
         <p className="text-dim">{isPending && isLive ? `Asking ${vm.hostName} for the last day…` : NOTHING}</p>
       ) : (
-        <ol className="grid gap-1.5">
+        <ol className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1.5">
           {events.map(({ atMs, tone, text }) => (
-            <li key={`${atMs} ${text}`} className="grid grid-cols-[max-content_1fr] gap-x-4">
+            <li key={`${atMs} ${text}`} className="col-span-2 grid grid-cols-subgrid">
               <time className="text-faint tabular-nums" dateTime={new Date(atMs).toISOString()}>
                 {formatTime(new Date(atMs), new Date(minute))}
               </time>
@@ -43,7 +43,12 @@ export function ClockStoryCard({ vm }: { vm: Vm }) {
           ))}
         </ol>
       )}
-      {!isLive && <p className="mt-2 text-faint text-xs">{vm.hostName} does not answer: its own part is missing.</p>}
+      {!isLive && (
+        <p className="mt-2 text-faint text-xs">
+          {vm.hostName} does not answer:{' '}
+          {history ? 'newer turns are not known.' : 'the turns of the offset are kept there.'}
+        </p>
+      )}
     </Card>
   )
 }

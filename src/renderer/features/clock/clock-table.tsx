@@ -37,7 +37,7 @@ export const clockColumns: TableColumn<ClockRow>[] = [
   {
     id: 'state',
     header: 'Clock',
-    width: '290px',
+    width: '270px',
     sort: clockRank,
     cell: (row) => (
       <span className="flex min-w-0 items-center gap-2">
@@ -54,7 +54,7 @@ export const clockColumns: TableColumn<ClockRow>[] = [
     sort: (row) => row.name,
     cell: (row) => <NameCell row={row} />,
   },
-  { id: 'hour', header: 'Last hour', width: '122px', from: 'middle', cell: (row) => <OffsetSpark row={row} /> },
+  { id: 'hour', header: 'Last hour', width: '118px', from: 'middle', cell: (row) => <OffsetSpark row={row} /> },
   {
     id: 'offset',
     header: 'Offset',
@@ -67,14 +67,14 @@ export const clockColumns: TableColumn<ClockRow>[] = [
     id: 'breaks',
     header: 'Breaks',
     width: '230px',
-    from: 'middle',
+    from: 'widest',
     sort: (row) => row.breaks || undefined,
     cell: (row) => known(row.breaks),
   },
   {
     id: 'source',
     header: 'Source',
-    width: '200px',
+    width: '170px',
     from: 'middle',
     sort: (row) => row.source || undefined,
     cell: (row) => known(row.source),
@@ -82,20 +82,20 @@ export const clockColumns: TableColumn<ClockRow>[] = [
   {
     id: 'kept',
     header: 'Kept by',
-    width: '200px',
-    from: 'wide',
+    width: '170px',
+    from: 'widest',
     sort: (row) => row.kept || undefined,
     cell: (row) => known(row.kept),
   },
   {
     id: 'resume',
     header: 'After resume',
-    width: '170px',
+    width: '160px',
     from: 'wide',
     sort: (row) => row.afterResume?.word,
     cell: (row) => (row.afterResume ? <StateWord state={row.afterResume} /> : known('')),
   },
-  { id: 'act', header: 'Last step', width: '260px', from: 'wide', cell: (row) => known(row.act) },
+  { id: 'act', header: 'Last step', width: '200px', from: 'wide', cell: (row) => known(row.act) },
   {
     id: 'actions',
     header: 'Actions',

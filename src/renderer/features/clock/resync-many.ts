@@ -1,7 +1,6 @@
 import { faultLine } from '../../../ipc/fault-text.ts'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { plural } from '../../lib/format.ts'
 
 /** Guests asked at one time. */
 export const AT_ONCE = 4
@@ -42,6 +41,6 @@ export async function resyncMany(
 export function resyncedWords({ done, failed }: Resynced): string {
   const set = done === 0 ? '' : `The ${done === 1 ? 'clock of 1 guest is' : `clocks of ${done} guests are`} set.`
   if (failed.length === 0) return set
-  const more = failed.length > NAMED ? ` And ${plural(failed.length - NAMED, 'more')}.` : ''
+  const more = failed.length > NAMED ? ` And ${failed.length - NAMED} more.` : ''
   return [set, `${failed.length} could not be set:`, ...failed.slice(0, NAMED)].filter(Boolean).join(' ') + more
 }

@@ -118,7 +118,12 @@ function Shown({
   if (data.samples.length === 0) return <Nothing>Nothing was measured in this time.</Nothing>
   if (asTable) return <ChartTable charts={charts} name={name} samples={data.samples} gaps={gaps} />
   return (
-    <div className={cx('grid min-w-0 gap-3', charts.length > 1 && 'lg:grid-cols-2')}>
+    <div
+      className={cx(
+        'grid min-w-0 gap-3',
+        charts.length > 1 && 'lg:grid-cols-2 lg:[&>*:last-child:nth-child(odd)]:col-span-2',
+      )}
+    >
       {charts.map((chart) => (
         <ChartCard key={chart.id} {...{ chart, name, samples, gaps, fromMs, toMs, crosshair, isOld }} />
       ))}

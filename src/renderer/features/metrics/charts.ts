@@ -21,6 +21,8 @@ export interface Chart {
   tick: (value: number) => string
   /** Ends of the scale for these extremes; undefined = nothing was measured. */
   range: (low: number, high: number) => [number, number]
+  /** Distances between the lines of its grid; absent = decimal ones. */
+  steps?: readonly number[]
   /** Why nothing may be measured. */
   whyNone: string
 }
@@ -39,6 +41,9 @@ const HEADROOM = 1.15
 const LEAST_RATE = 10_000
 /** A scale of offsets reaches this far at least, µs. */
 const LEAST_OFFSET = 5_000
+
+/** Of a memory, which is counted in them: 16 MiB to 16 TiB. */
+const POWERS_OF_TWO = Array.from({ length: 21 }, (_, i) => 2 ** (24 + i))
 
 const upTo =
   (top: number): Chart['range'] =>
@@ -66,6 +71,7 @@ const memory = (label: string, total: number): Chart => ({
   say: formatMemoryBytes,
   tick: formatMemoryBytes,
   range: upTo(total),
+  steps: POWERS_OF_TWO,
   whyNone: 'The host does not say how much memory is taken.',
 })
 
@@ -114,7 +120,7 @@ function offsetTick(us: number): string {
 }
 
 export const guestClockChart = clock(
-  'Ahead of its host',
+  'Against its host',
   'Nothing in the guest tells its time: that needs the guest agent (qemu-guest-agent).',
 )
 
@@ -124,7 +130,7 @@ export function hostCharts({ metrics }: Host): Chart[] {
     memory('In use', Number(metrics?.memTotalBytes ?? 0n)),
     disk,
     network('The host has no network card of its own to count at.'),
-    clock('Ahead of its source', 'No time service on the host says how far off it is.'),
+    clock('Against its source', 'No time service on the host says how far off it is.'),
   ]
 }
 

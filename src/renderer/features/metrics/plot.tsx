@@ -4,7 +4,7 @@ import uPlot from 'uplot'
 import type { Chart } from './charts.ts'
 import { type Colours, coloursNow, onTheme } from './colours.ts'
 import type { Crosshair } from './crosshair.ts'
-import { type Gap, gapWords, type Sample } from './series.ts'
+import { type Gap, gapWords, NO_DATA, type Sample } from './series.ts'
 
 export interface PlotProps {
   chart: Chart
@@ -21,6 +21,7 @@ export const PLOT_HEIGHT = 132
 const AXIS_WIDTH = 66
 /** Space around the words in a gap, px. */
 const GAP_PADDING = 8
+const LINE_PX = 15
 
 /** The curves of one chart on a canvas; all that is read stands beside it. */
 export default function Plot(props: PlotProps) {
@@ -93,7 +94,14 @@ function optionsOf(latest: { current: PlotProps }, width: number, colours: Colou
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
     axes: [
       { ...axis, space: 70, size: 24, grid: { show: false }, values: (_, splits) => splits.map(clockTime) },
-      { ...axis, size: AXIS_WIDTH, space: 28, gap: 6, values: (_, splits) => splits.map(chart.tick) },
+      {
+        ...axis,
+        ...(chart.steps ? { incrs: [...chart.steps] } : {}),
+        size: AXIS_WIDTH,
+        space: 28,
+        gap: 6,
+        values: (_, splits) => splits.map(chart.tick),
+      },
     ],
     series: [
       {},
@@ -107,7 +115,7 @@ function optionsOf(latest: { current: PlotProps }, width: number, colours: Colou
       })),
     ],
     hooks: {
-      drawClear: [(plot) => drawGaps(plot, latest.current.gaps, colours)],
+      drawAxes: [(plot) => drawGaps(plot, latest.current.gaps, colours)],
       setCursor: [
         (plot) => {
           const { left, event } = plot.cursor
@@ -138,9 +146,13 @@ function drawGaps(plot: uPlot, gaps: readonly Gap[], colours: Colours): void {
     ctx.fillStyle = colours.gap
     ctx.fillRect(from, top, to - from, height)
     const words = gapWords(gap, now)
-    if (ctx.measureText(words).width + 2 * GAP_PADDING * devicePixelRatio > to - from) continue
+    const fits = (text: string) => ctx.measureText(text).width + 2 * GAP_PADDING * devicePixelRatio <= to - from
+    const lines = fits(words) ? [words] : [words.slice(0, NO_DATA.length), words.slice(NO_DATA.length + 1)]
+    if (!lines.every(fits)) continue
     ctx.fillStyle = colours.text
-    ctx.fillText(words, (from + to) / 2, top + height / 2)
+    lines.forEach((line, i) => {
+      ctx.fillText(line, (from + to) / 2, top + height / 2 + (i - (lines.length - 1) / 2) * LINE_PX * devicePixelRatio)
+    })
   }
   ctx.restore()
 }

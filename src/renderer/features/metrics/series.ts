@@ -86,11 +86,14 @@ export function gapsOf({ samples, stepMs }: Pick<History, 'samples' | 'stepMs'>,
   return gaps
 }
 
+/** How the words for a gap begin. */
+export const NO_DATA = 'no data'
+
 /** `no data 14:02–14:20`. */
 export function gapWords({ fromMs, toMs }: Gap, now: number): string {
   const [from, to] = [new Date(fromMs), new Date(toMs)]
   const same = from.toDateString() === to.toDateString()
-  return `no data ${formatMoment(from, new Date(now))}–${formatMoment(to, same ? from : new Date(now))}`
+  return `${NO_DATA} ${formatMoment(from, new Date(now))}–${formatMoment(to, same ? from : new Date(now))}`
 }
 
 /** Samples with an empty one in each gap, so that no line is drawn across it. */
