@@ -25,13 +25,29 @@ export async function serveFake(fleet: FakeFleet, consoles: FakeConsole, port = 
     )
   }
   const rpc = connectNodeAdapter({ routes: fleet.routes })
+  let holds: RegExp | undefined
+  let refuses = false
+  const held = new Set<ServerResponse>()
+  const call = (request: IncomingMessage, response: ServerResponse) => {
+    if (refuses) request.socket.destroy()
+    else if (holds?.test(request.url ?? '')) held.add(response)
+    else rpc(request, response)
+  }
   const server = createServer((request, response) =>
-    request.url?.startsWith('/eitri.') ? rpc(request, response) : serveFile(request, response),
+    request.url?.startsWith('/eitri.') ? call(request, response) : serveFile(request, response),
   )
   server.on('upgrade', (request, socket, head) => consoles.upgrade(request, socket, head))
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Calls of such paths get no answer from now on. */
+    hold(paths: RegExp) {
+      holds = paths
+    },
+    /** Every call is cut off from now on, as by a control plane that died. */
+    refuse() {
+      refuses = true
+    },
     close: async () => {
       consoles.close()
       server.closeAllConnections()

@@ -1,13 +1,12 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { mkdirSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { seriousViolations } from './axe.ts'
 import { FakeConsole } from './fake-console.ts'
 import { FakeFleet } from './fake-fleet.ts'
 import { serveFake } from './serve-fake.ts'
 import { SHOTS, type Shot } from './shot-list.ts'
 
 /** Pictures of every screen from a fake fleet, each looked over by axe: `node tests/support/fake-fleet/shots.ts OUT [NAME…]`. */
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const [out = 'out/shots', ...only] = process.argv.slice(2)
 mkdirSync(out, { recursive: true })
 const browser = await chromium.launch({
@@ -40,7 +39,7 @@ async function take(browser: Browser, shot: Shot): Promise<number> {
     await shot.act?.(page, fleet, consoles)
     await page.waitForTimeout(shot.settleMs ?? 350)
     await page.screenshot({ path: `${out}/${shot.name}.png` })
-    complaints.push(...(await violations(page)))
+    complaints.push(...(await seriousViolations(page)))
   } catch (error) {
     await page.screenshot({ path: `${out}/${shot.name}.png` })
     complaints.push(String(error))
@@ -51,30 +50,4 @@ async function take(browser: Browser, shot: Shot): Promise<number> {
   await context.close()
   await served.close()
   return complaints.length
-}
-
-interface AxeNode {
-  target: string[]
-  failureSummary: string
-}
-
-async function violations(page: Page): Promise<string[]> {
-  // evaluate, not a script tag: the page's policy allows no inline script
-  await page.evaluate(AXE)
-  const found = await page.evaluate(async () => {
-    const axe = (
-      window as unknown as {
-        axe: { run(o: object): Promise<{ violations: { id: string; impact: string; nodes: AxeNode[] }[] }> }
-      }
-    ).axe
-    const result = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-    return result.violations.map((v) => ({
-      id: v.id,
-      impact: v.impact,
-      nodes: v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} ${n.failureSummary.split('\n')[1] ?? ''}`),
-    }))
-  })
-  return found
-    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-    .map((v) => `axe ${v.impact} ${v.id}: ${v.nodes.join(' | ')}`)
 }

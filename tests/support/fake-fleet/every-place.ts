@@ -1,0 +1,26 @@
+import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
+import { HOST_TABS, hrefOf, type Route, SETTINGS_PARTS, TRUST_TABS, VM_TABS } from '../../../src/renderer/routes.tsx'
+
+/** The address of every screen of the app, with each part of the first host and of the first VM. */
+export function everyPlace({ hosts, vms }: Pick<FleetState, 'hosts' | 'vms'>): string[] {
+  const [host] = hosts
+  const vm = vms.find((one) => one.power === 'running')
+  const routes: Route[] = [
+    { page: 'fleet' },
+    { page: 'hosts', filter: '' },
+    { page: 'add-host', taskId: '' },
+    ...(host ? HOST_TABS.map((tab) => ({ page: 'host', id: host.id, tab }) as const) : []),
+    { page: 'vms', filter: '' },
+    { page: 'create-vm', host: '' },
+    ...(vm ? VM_TABS.map((tab) => ({ page: 'vm', id: vm.id, tab }) as const) : []),
+    { page: 'consoles' },
+    { page: 'images' },
+    { page: 'networks' },
+    { page: 'ports', filter: '' },
+    ...TRUST_TABS.map((tab) => ({ page: 'trust', tab }) as const),
+    { page: 'clock', filter: '' },
+    { page: 'activity', filter: '' },
+    ...SETTINGS_PARTS.map((part) => ({ page: 'settings', part }) as const),
+  ]
+  return routes.map(hrefOf)
+}
