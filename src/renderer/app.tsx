@@ -14,7 +14,7 @@ import { PortSheets } from './features/ports/port-sheets.tsx'
 import { PortsPage } from './features/ports/ports-page.tsx'
 import { SettingsPage } from './features/settings/settings-page.tsx'
 import { TrustPage } from './features/trust/trust-page.tsx'
-import { CreateVmPage } from './features/vms/create-vm-page.tsx'
+import { CreateVmPage } from './features/create/create-vm-page.tsx'
 import { VmDetail } from './features/vms/vm-detail.tsx'
 import { VmSheets } from './features/vms/vm-sheets.tsx'
 import { VmsPage } from './features/vms/vms-page.tsx'
@@ -81,7 +81,7 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
     case 'ports':
       return <PortsPage filter={route.filter} />
     case 'activity':
-      return <ActivityPage filter={route.filter} />
+      return <ActivityPage filter={route.filter} view={route.view} />
     case 'consoles':
       return <ConsolesPage />
     case 'trust':

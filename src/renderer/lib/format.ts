@@ -53,9 +53,12 @@ export function formatElapsed(ms: number): string {
 
 const two = (n: number) => String(n).padStart(2, '0')
 
+/** Local clock time `14:02:11`. */
+export const formatClock = (at: Date): string => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+
 /** Local clock time `14:02:11`, with the date before it when that is not today. */
 export function formatTime(at: Date, now: Date): string {
-  const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+  const clock = formatClock(at)
   return at.toDateString() === now.toDateString() ? clock : `${formatDate(at)} ${clock}`
 }
 

@@ -19,7 +19,7 @@ import {
   vmPage,
 } from './shot-acts.ts'
 import { CONSOLE_SHOTS } from './shots-consoles.ts'
-import { FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
+import { ACTIVITY_SHOTS, FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
 import { METRICS_SHOTS } from './shots-metrics.ts'
 import { SHELL_SHOTS } from './shots-shell.ts'
@@ -497,6 +497,7 @@ export const SHOTS: Shot[] = [
   },
   ...FLEET_SHOTS,
   ...SETTINGS_SHOTS,
+  ...ACTIVITY_SHOTS,
   ...METRICS_SHOTS,
   ...CONSOLE_SHOTS,
   ...HOST_SHOTS,

@@ -1,3 +1,6 @@
+import type { Page } from 'playwright-core'
+import { aTrail } from './activity-scene.ts'
+import type { FakeFleet } from './fake-fleet.ts'
 import { calmScene, pressingScene } from './fleet-scene.ts'
 import { busyScene, clockScene } from './scenes.ts'
 import type { Shot } from './shot-list.ts'
@@ -73,5 +76,54 @@ export const SETTINGS_SHOTS: Shot[] = [
     scene: busyScene,
     dark: true,
     size: { width: 640, height: 900 },
+  },
+]
+
+const withTrail = (path: string) => async (page: Page, fleet: FakeFleet) => {
+  fleet.audit = aTrail(fleet.state, Date.now())
+  await page.evaluate((hash) => {
+    location.hash = hash
+  }, path)
+}
+
+/** The trail and the tasks. */
+export const ACTIVITY_SHOTS: Shot[] = [
+  {
+    name: 'h0-activity',
+    path: '/vms',
+    scene: busyScene,
+    size: TALL,
+    act: async (page, fleet) => {
+      await withTrail('#/activity')(page, fleet)
+      await page.getByRole('button', { name: 'Show details: VM web-12 was changed' }).click()
+    },
+  },
+  {
+    name: 'h1-activity-dark',
+    path: '/vms',
+    scene: busyScene,
+    dark: true,
+    act: async (page, fleet) => {
+      await withTrail('#/activity?filter=action%3Avm.+since%3A2d')(page, fleet)
+      await page.getByRole('button', { name: /Show details: VM ci-runner-7/ }).click()
+    },
+  },
+  {
+    name: 'h2-activity-narrow',
+    path: '/vms',
+    scene: busyScene,
+    size: { width: 640, height: 900 },
+    act: withTrail('#/activity'),
+  },
+  { name: 'h3-activity-none', path: '/activity?filter=nothing+like+it', scene: busyScene },
+  { name: 'h4-activity-bad-since', path: '/activity?filter=since%3Ayesterday', scene: busyScene },
+  { name: 'h5-tasks', path: '/tasks', scene: pressingScene, size: TALL },
+  { name: 'h6-tasks-dark', path: '/tasks', scene: pressingScene, dark: true },
+  {
+    name: 'f5-fleet-recent',
+    path: '/vms',
+    scene: pressingScene,
+    size: { width: 1280, height: 1500 },
+    act: withTrail('#/'),
   },
 ]

@@ -1,82 +1,87 @@
-import { useState } from 'react'
-import { matchesFilter, parseFilter } from '../../lib/filter.ts'
-import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
-import { useTasks } from '../../state/use-fleet.ts'
-import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { useMemo } from 'react'
+import { parseFilter } from '../../lib/filter.ts'
+import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { useNow } from '../../state/now.ts'
+import { useFleet } from '../../state/use-fleet.ts'
 import { FilterBox } from '../../ui/filter-box.tsx'
-import { Card, Page, PageTitle } from '../../ui/page.tsx'
-import { TaskSteps } from '../tasks/task-steps.tsx'
-import { isOpen, taskFault, taskLine, taskTitle } from '../tasks/view-model.ts'
-import { AuditList } from './audit-list.tsx'
+import { Page, PageTitle } from '../../ui/page.tsx'
+import { ViewToggle } from '../../ui/view-toggle.tsx'
+import { ACTIVITY_FIELDS, activityQuery } from './audit-query.ts'
+import { EntriesView } from './entries-view.tsx'
+import { ExportButton } from './export-button.tsx'
+import { TASK_FIELDS, TasksView } from './tasks-view.tsx'
 
-const MAX_ENTRIES = 500
-const MAX_TASKS = 20
-const FIELDS = ['action', 'vm', 'host'] as const
+const VIEWS = [
+  { id: 'entries', label: 'What was done' },
+  { id: 'tasks', label: 'Tasks' },
+] as const
 
-export function ActivityPage(_: { filter: string }) {
-  const [filter, setFilter] = useState('')
-  const terms = parseFilter(filter, FIELDS)
+export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' | undefined }) {
+  const tasks = view === 'tasks'
+  const fields: readonly string[] = tasks ? TASK_FIELDS : ACTIVITY_FIELDS
+  const place = (text: string) => ({
+    page: 'activity' as const,
+    filter: text,
+    ...(tasks ? { view: 'tasks' as const } : {}),
+  })
+  const query = useQuery(filter, fields)
   return (
     <Page
       title={<PageTitle>Activity</PageTitle>}
-      filter={<FilterBox value={filter} onFilter={setFilter} fields={FIELDS} example="vm.create" />}
+      filter={
+        <FilterBox
+          key={tasks ? 'tasks' : 'entries'}
+          value={filter}
+          onFilter={(text) => replaceRoute(place(text))}
+          fields={fields}
+          example={tasks ? 'state:failed' : 'action:vm. since:2d'}
+        />
+      }
+      actions={
+        <>
+          <ViewToggle
+            label="View"
+            views={VIEWS}
+            value={tasks ? 'tasks' : 'entries'}
+            onView={(next) => go({ page: 'activity', filter: '', ...(next === 'tasks' ? { view: 'tasks' } : {}) })}
+          />
+          {!tasks && <ExportButton query={query} />}
+        </>
+      }
     >
       <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
-        <div className="mx-auto grid max-w-5xl gap-4">
-          <Tasks />
-          <Card title="Everything that was changed, newest first">
-            <AuditList
-              limit={MAX_ENTRIES}
-              filter={(e) =>
-                matchesFilter(
-                  { action: e.action, vm: e.vmId, host: e.hostId, detail: Object.values(e.detail).join(' ') },
-                  terms,
-                )
-              }
-            />
-          </Card>
+        <div className="mx-auto grid max-w-5xl gap-3">
+          <p className="flex flex-wrap justify-between gap-x-4 text-faint text-xs">
+            <span>
+              {tasks
+                ? 'What the app does over some time, with its steps. Tasks go on and are remembered when the app restarts.'
+                : 'Only ever added to, never changed. It says what was asked, and what happened of itself.'}
+            </span>
+            <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent hover:underline">
+              How long it is kept
+            </a>
+          </p>
+          {query.problem && !tasks && (
+            <p role="alert" className="text-warn">
+              {query.problem}.
+            </p>
+          )}
+          {tasks ? <TasksView terms={query.terms} /> : <EntriesView query={query} filter={filter} />}
         </div>
       </div>
     </Page>
   )
 }
 
-function Tasks() {
-  const tasks = useTasks()
-    .sort((a, b) => (msOf(b.createdAt) ?? 0) - (msOf(a.createdAt) ?? 0))
-    .slice(0, MAX_TASKS)
-  if (tasks.length === 0) return null
-  return (
-    <Card title="Tasks">
-      <ul className="grid gap-1">
-        {tasks.map((task) => {
-          const fault = taskFault(task)
-          const line = isOpen(task) ? taskLine(task) : task.state
-          return (
-            <li key={task.id} className="border-line border-b py-1.5 last:border-b-0">
-              <details>
-                <summary>
-                  <span className="mx-1 font-medium">{taskTitle(task)}</span> <span className="text-dim">{line}</span>
-                </summary>
-                <div className="mt-2 max-w-xl pl-4">
-                  <TaskSteps task={task} />
-                  {task.kind === 'add_host' && isOpen(task) && (
-                    <a href={hrefOf({ page: 'add-host', taskId: task.id })} className="text-accent hover:underline">
-                      Open
-                    </a>
-                  )}
-                </div>
-              </details>
-              {fault && (
-                <div className="mt-1.5">
-                  <FaultNotice fault={fault} />
-                </div>
-              )}
-            </li>
-          )
-        })}
-      </ul>
-    </Card>
-  )
+const MINUTE_MS = 60_000
+
+function useQuery(filter: string, fields: readonly string[]) {
+  const vms = useFleet((f) => f.vms)
+  const hosts = useFleet((f) => f.hosts)
+  const minute = Math.floor(useNow() / MINUTE_MS) * MINUTE_MS
+  return useMemo(() => {
+    const terms = parseFilter(filter, fields)
+    const names = (rows: Iterable<{ name: string }>) => new Set([...rows].map(({ name }) => name))
+    return { terms, ...activityQuery(terms, { vms: names(vms.values()), hosts: names(hosts.values()) }, minute) }
+  }, [filter, fields, vms, hosts, minute])
 }

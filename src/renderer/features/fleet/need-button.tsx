@@ -4,7 +4,6 @@ import { setGuestClock } from '../clock/actions.ts'
 import { reconnectHost } from '../hosts/actions.ts'
 import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { useVmSheets } from '../vms/vm-sheets.tsx'
-import { updateAgent } from './actions.ts'
 import type { NeedAct } from './need.ts'
 
 /** The one button of a line: it goes there, or does it and says that it is at work. */
@@ -47,7 +46,7 @@ function useAct() {
       case 'reconnect':
         return await reconnectHost(act.host)
       case 'update-agent':
-        return await updateAgent(act.host)
+        return hosts.upgrade([act.host])
       case 'resync':
         return await setGuestClock(act.vm)
       case 'adopt':

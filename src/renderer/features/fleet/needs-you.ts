@@ -23,7 +23,7 @@ const DATA = hrefOf({ page: 'settings', part: 'data' })
 const SSH_CAS = hrefOf({ page: 'trust', tab: 'authorities' })
 const GUESTS = hrefOf({ page: 'trust', tab: 'guests' })
 const PORTS = hrefOf({ page: 'ports', filter: 'state:failed' })
-const TASKS = hrefOf({ page: 'activity', filter: '' })
+const TASKS = hrefOf({ page: 'activity', filter: 'state:asking', view: 'tasks' })
 
 const bad = (what: string, label: string, all: string): CauseEntry => ({ tone: 'bad', what, label, all })
 const warn = (what: string, label: string, all: string): CauseEntry => ({ tone: 'warn', what, label, all })

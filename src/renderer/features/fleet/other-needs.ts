@@ -44,7 +44,9 @@ export function appNeeds({ hosts, storeProblem, cas }: FleetFacts): Need[] {
 export function taskNeeds(task: Task): Need[] {
   if (task.state !== 'asking') return []
   const href =
-    task.kind === 'add_host' ? hrefOf({ page: 'add-host', taskId: task.id }) : hrefOf({ page: 'activity', filter: '' })
+    task.kind === 'add_host'
+      ? hrefOf({ page: 'add-host', taskId: task.id })
+      : hrefOf({ page: 'activity', filter: 'state:asking', view: 'tasks' })
   const object: NeedObject = { kind: 'task', id: task.id, name: taskTitle(task), href }
   return [need('task-asks', object, currentStep(task)?.name ?? '', { kind: 'open', href })]
 }

@@ -29,7 +29,7 @@ function runningOf(tasks: readonly Task[], vms: readonly Vm[], now: number): Run
       href:
         task.kind === 'add_host'
           ? hrefOf({ page: 'add-host', taskId: task.id })
-          : hrefOf({ page: 'activity', filter: '' }),
+          : hrefOf({ page: 'activity', filter: '', view: 'tasks' }),
       title: taskTitle(task),
       line: taskLine(task),
       fraction: step && stepFraction(step),

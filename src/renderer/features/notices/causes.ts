@@ -217,6 +217,6 @@ function taskEnded(task: Task, tookMs: number): Cause {
     address:
       task.kind === 'add_host' && task.state === 'failed'
         ? addressOf({ page: 'add-host', taskId: task.id })
-        : addressOf({ page: 'activity', filter: task.subject }),
+        : addressOf({ page: 'activity', filter: task.subject, view: 'tasks' }),
   }
 }

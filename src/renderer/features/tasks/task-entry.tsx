@@ -17,7 +17,7 @@ import { cancelWord, taskLine, taskTitle } from './view-model.ts'
 export const hrefOfTask = (task: Task) =>
   task.kind === 'add_host'
     ? hrefOf({ page: 'add-host', taskId: task.id })
-    : hrefOf({ page: 'activity', filter: task.subject })
+    : hrefOf({ page: 'activity', filter: task.subject, view: 'tasks' })
 
 /** How long it takes, what its kind usually takes, and whether that is slow. */
 function usePace(task: Task) {

@@ -1,0 +1,40 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api } from '../../api/transport.ts'
+import { useFleet } from '../../state/use-fleet.ts'
+import type { TrailFilter } from './audit-query.ts'
+import type { Names } from './entries.ts'
+
+const PAGE = 200
+/** Read into this window at most; what is older is for an export. */
+export const MAX_PAGES = 50
+const AGAIN_MS = 10_000
+
+/** As the API takes it. */
+export const trailRequest = ({ vm, host, action, requestId, sinceMs }: TrailFilter) => ({
+  ...{ vm, host, action, requestId },
+  ...(sinceMs === undefined ? {} : { since: timestampFromMs(sinceMs) }),
+})
+
+/** The trail from its newest entry back, page by page; looked at again by itself while only the first is shown. */
+export function useTrail(trail: TrailFilter) {
+  const live = useFleet((f) => f.feed.state === 'live')
+  return useInfiniteQuery({
+    // Minutes are enough for a key: `since:2h` moves all the time.
+    queryKey: ['trail', { ...trail, sinceMs: trail.sinceMs && Math.floor(trail.sinceMs / 60_000) }],
+    queryFn: ({ pageParam, signal }) =>
+      api.audit.listAudit({ ...trailRequest(trail), limit: PAGE, beforeId: pageParam }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: (last, pages) =>
+      last.nextBeforeId === '' || pages.length >= MAX_PAGES ? undefined : last.nextBeforeId,
+    refetchInterval: (query) => (live && (query.state.data?.pages.length ?? 0) <= 1 ? AGAIN_MS : false),
+    refetchOnWindowFocus: false,
+  })
+}
+
+export function useNames(): Names {
+  const vms = useFleet((f) => f.vms)
+  const hosts = useFleet((f) => f.hosts)
+  return useMemo(() => ({ vm: (id) => vms.get(id)?.name, host: (id) => hosts.get(id)?.name }), [vms, hosts])
+}
