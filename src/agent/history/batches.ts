@@ -19,6 +19,7 @@ const MINUTE_BYTES = SLOT_WORDS * 2
 /** More minutes than this nobody writes together. */
 export const MAX_BATCH_MINUTES = 1_440
 
+/** A batch as it is written. */
 export function encodeBatch({ bootId, uptimeMs, wallMs, words }: Batch): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES + words.length * 2)
   MAGIC.copy(bytes)

@@ -42,6 +42,7 @@ export function putSlot(words: Uint16Array, slot: number, sample: Sample): void 
   })
 }
 
+/** Slots in which nothing was measured. */
 export function clearSlots(words: Uint16Array, first: number, count: number): void {
   words.fill(ABSENT, first * SLOT_WORDS, (first + count) * SLOT_WORDS)
 }

@@ -5,7 +5,7 @@ import { type Chart, extremes, sayLines } from './charts.ts'
 import { type Crosshair, useCrosshair } from './crosshair.ts'
 import type { Gap, Sample } from './series.ts'
 
-const Plot = lazy(() => import('./plot.tsx'))
+const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })))
 
 export interface ChartCardProps {
   chart: Chart

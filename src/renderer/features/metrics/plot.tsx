@@ -24,7 +24,7 @@ const GAP_PADDING = 8
 const LINE_PX = 15
 
 /** The curves of one chart on a canvas; all that is read stands beside it. */
-export default function Plot(props: PlotProps) {
+export function Plot(props: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const latest = useRef(props)
   const plot = useRef<uPlot>(undefined)
