@@ -6,6 +6,9 @@ import { type Ca, CaSchema } from '../../../src/ipc/gen/eitri/fleet/v1/trust_pb.
 import {
   type GetVmCommandResponse,
   GetVmCommandResponseSchema,
+  GuestTrustSchema,
+  HostCertificateSchema,
+  TrustedCasSchema,
   type Vm,
 } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { portScene } from './port-scene.ts'
@@ -83,16 +86,17 @@ export function aCommand(vm: Vm): GetVmCommandResponse {
 export function vmScene(now: number): FleetState {
   const fleet = portScene(now)
   const vm = (name: string) => fleet.vms.find((v) => v.name === name)!
-  const certificate = (days: number) => ({
-    serial: '7214406339158203412',
-    caFingerprint: HOST_CA,
-    validBefore: at(now + days * DAY),
-  })
+  const certificate = (days: number) =>
+    create(HostCertificateSchema, {
+      serial: '7214406339158203412',
+      caFingerprint: HOST_CA,
+      validBefore: at(now + days * DAY),
+    })
   Object.assign(vm('web-12'), {
     ...{ clockPolicy: 'auto', clock: aGuestClock(0.3, now), sshName: 'default.web-12', protected: true },
     ...{ hostCertificate: certificate(310), network: 'lab', networkIp: '192.168.40.12' },
-    trustedCas: { publicKeys: [USER_KEY, OLD_KEY] },
-    trust: { revocations: 'current', detail: '', asOf: at(now - 40_000) },
+    trustedCas: create(TrustedCasSchema, { publicKeys: [USER_KEY, OLD_KEY] }),
+    trust: create(GuestTrustSchema, { revocations: 'current', detail: '', asOf: at(now - 40_000) }),
   })
   Object.assign(vm('web-13'), {
     ...{
@@ -101,8 +105,12 @@ export function vmScene(now: number): FleetState {
       hostCertificate: certificate(5),
       sshName: 'default.web-13',
     },
-    trustedCas: { publicKeys: [] },
-    trust: { revocations: 'failed', detail: 'The guest has no sshd that reads a list.', asOf: at(now - 400_000) },
+    trustedCas: create(TrustedCasSchema, { publicKeys: [] }),
+    trust: create(GuestTrustSchema, {
+      revocations: 'failed',
+      detail: 'The guest has no sshd that reads a list.',
+      asOf: at(now - 400_000),
+    }),
     guest: create(GuestStateSchema, {
       ...{ guestAgent: 'answering', guestAgentVersion: '7.2.22', cloudInit: 'error', fleetPayload: 'not_applied' },
       ...{ asOf: at(now - 4000), fleetPayloadDetail: 'user-data switches vendor data off' },
