@@ -4,6 +4,8 @@ export interface PaletteEntry {
   kind: '>' | '@' | '#' | ':' | 'image' | 'port'
   text: string
   hint: string
+  /** Other words it is found by, as well as by the start of a word of its text. */
+  words?: string
 }
 
 /** An entry made ready once for every query. */
@@ -21,7 +23,8 @@ const RANKS = 4
 export const paletteIndex = <T extends PaletteEntry>(entries: readonly T[]): IndexedEntry<T>[] =>
   entries.map((entry) => {
     const low = entry.text.toLowerCase()
-    return { entry, low, spaced: ` ${low.replace(/[^\p{L}\p{N}]+/gu, ' ')}` }
+    const words = `${low} ${entry.words ?? ''}`.replace(/[^\p{L}\p{N}]+/gu, ' ')
+    return { entry, low, spaced: ` ${words}` }
   })
 
 /** How well an entry answers: exact, prefix, start of a word, letters in order; undefined = not at all. */

@@ -8,7 +8,7 @@ import {
 import { cx } from '../lib/class-names.ts'
 
 export const inputClass = cx(
-  'w-full rounded-md border border-line-strong/70 bg-panel px-2.5 text-ink outline-none transition-colors',
+  'w-full rounded-md border border-line-strong bg-panel px-2.5 text-ink outline-none transition-colors',
   'hover:border-line-strong focus-visible:border-accent focus-visible:ring-2 focus-visible:ring-accent/30',
   'aria-invalid:border-bad aria-invalid:focus-visible:ring-bad/30 disabled:opacity-60',
 )

@@ -14,13 +14,14 @@ import {
   ShieldCheck,
   SquareTerminal,
 } from 'lucide-react'
+import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { Marks } from '../features/notices/marks.ts'
 import { useMarks } from '../features/notices/notice-store.ts'
 import { cx } from '../lib/class-names.ts'
 import { hrefOf, type Route } from '../routes.tsx'
 import { setPreference, usePreferences } from '../state/preferences.ts'
-import { useScopedHosts, useScopedPorts, useScopedVms } from '../state/scope.ts'
-import { useFleet } from '../state/use-fleet.ts'
+import { useInScope, useScope, useScopedHosts, useScopedPorts } from '../state/scope.ts'
+import { useFleet, useVmCount } from '../state/use-fleet.ts'
 import { IconButton } from './button.tsx'
 import { keyOf, keyText } from './key-table.ts'
 import { EitriMark } from './mark.tsx'
@@ -78,9 +79,25 @@ export const PLACES: readonly Place[] = [
 
 const WIDE = '(min-width: 960px)'
 
+const isAlive = (vm: Vm) => !vm.deletedAt
+
+/** VMs of the scope; of the whole fleet they are counted by what changed alone. */
+function useAliveVms(): number {
+  const all = useVmCount(isAlive)
+  const whole = useScope().kind === 'all'
+  const inScope = useInScope()
+  const scoped = useFleet((f) => {
+    if (whole) return 0
+    let n = 0
+    for (const vm of f.vms.values()) if (isAlive(vm) && inScope(vm.hostId)) n++
+    return n
+  })
+  return whole ? all : scoped
+}
+
 function useCounts(): Partial<Record<Area, number>> {
   const hosts = useScopedHosts().length
-  const vms = useScopedVms().filter((vm) => !vm.deletedAt).length
+  const vms = useAliveVms()
   const ports = useScopedPorts().length
   const images = useFleet((f) => f.images.size)
   return { hosts, vms, ports, images }

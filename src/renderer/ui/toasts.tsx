@@ -1,11 +1,13 @@
 import { Toaster as Sonner, toast } from 'sonner'
 import { fromConnectError } from '../../ipc/fault-wire.ts'
+import { noteFault } from '../features/notices/note-fault.ts'
 import { FaultNotice } from './fault-notice.tsx'
 
-/** A fault the person caused: stays until it is dismissed. A cancelled call says nothing. */
+/** A fault the person caused: stays until it is dismissed, and in the bell after that. A cancelled call says nothing. */
 export function toastFault(error: unknown): void {
   const fault = fromConnectError(error)
   if (fault.disposition === 'cancelled') return
+  noteFault(fault.toData())
   toast.custom(
     (id) => (
       <div className="w-[420px] rounded-lg bg-panel shadow-pop">

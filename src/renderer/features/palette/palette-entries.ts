@@ -12,6 +12,7 @@ import type { useHostSheets } from '../hosts/host-sheets.tsx'
 import { clearNotices } from '../notices/notice-store.ts'
 import { openPublish } from '../ports/port-sheets.tsx'
 import { publishedAt } from '../ports/view-model.ts'
+import { PART_TITLES, SETTINGS_ENTRIES } from '../settings/settings-entries.ts'
 import { restartVm, startVm, stopVm } from '../vms/actions.ts'
 import { vmActions } from '../vms/view-model.ts'
 import type { useVmSheets } from '../vms/vm-sheets.tsx'
@@ -109,26 +110,21 @@ function actsHere(route: Route, fleet: FleetSnapshot, sheets: Sheets): Act[] {
   return acts.filter((a) => a !== false)
 }
 
-const SETTINGS_NAMES: Record<SettingsPart, string> = {
-  appearance: 'Appearance',
-  keys: 'Keys',
-  terminal: 'Terminal',
-  notifications: 'Notifications',
-  quarantine: 'Quarantine',
-  ssh: 'SSH',
-  data: 'Data and backup',
-  support: 'Support bundle',
-}
+/** Each part of the settings, then each setting, also by the other words for it. */
+const settings = (): Act[] => [
+  ...SETTINGS_PARTS.map((part) => setting(part, part, PART_TITLES[part], '')),
+  ...SETTINGS_ENTRIES.map(({ part, id, text, words }) => setting(part, `${part}/${id}`, text, words)),
+]
 
-const settings = (): Act[] =>
-  SETTINGS_PARTS.map((part) => ({
-    id: `:${part}`,
-    kind: ':',
-    text: SETTINGS_NAMES[part],
-    hint: 'Settings',
-    icon: Settings,
-    run: () => go({ page: 'settings', part }),
-  }))
+const setting = (part: SettingsPart, id: string, text: string, words: string): Act => ({
+  id: `:${id}`,
+  kind: ':',
+  text,
+  words,
+  hint: text === PART_TITLES[part] ? 'Settings' : PART_TITLES[part],
+  icon: Settings,
+  run: () => go({ page: 'settings', part }),
+})
 
 const byName = <T extends { name: string }>(a: T, b: T) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 

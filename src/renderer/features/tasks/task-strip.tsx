@@ -2,11 +2,12 @@ import { AlertTriangle, CircleDashed, X } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { faultText } from '../../../ipc/fault-text.ts'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatElapsed, formatTime, plural } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
-import { useFleet, useFleetShallow } from '../../state/use-fleet.ts'
+import { useFleet, useFleetShallow, useVmCount } from '../../state/use-fleet.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { ClockStrip } from '../clock/clock-headline.tsx'
 import { vmProgress, vmState } from '../vms/view-model.ts'
@@ -15,13 +16,17 @@ import { hrefOfTask, TaskEntry } from './task-entry.tsx'
 import { isOpen, taskFault, taskTitle } from './view-model.ts'
 
 const MAX_SHOWN = 3
+const NONE: Vm[] = []
+
+const isBeingMade = (vm: Vm): boolean =>
+  vm.lifecycle === 'creating' && !vm.deletedAt && vm.progress !== undefined && !vm.hostUnknown
 
 /** Bottom of every screen: what goes on now, the last thing that failed, and whether this window is being told. */
 export function TaskStrip() {
   const tasks = useFleetShallow((f) => [...f.tasks.values()].filter(isOpen))
-  const making = useFleetShallow((f) =>
-    [...f.vms.values()].filter((vm) => vm.lifecycle === 'creating' && !vm.deletedAt && vm.progress && !vm.hostUnknown),
-  )
+  // Counted by what changed, so that no change of ten thousand VMs that are whole looks at all of them.
+  const anyMade = useVmCount(isBeingMade) > 0
+  const making = useFleetShallow((f) => (anyMade ? [...f.vms.values()].filter(isBeingMade) : NONE))
   const running = tasks.length + making.length
   const shownTasks = tasks.slice(0, MAX_SHOWN)
   const shownVms = making.slice(0, MAX_SHOWN - shownTasks.length)

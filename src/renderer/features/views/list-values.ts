@@ -27,13 +27,18 @@ function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): G
 /** Columns that hold several words, each of which is a value. */
 const MANY = new Set(['label', 'ip'])
 
+/** State words of which the rest is a time or a step: all of them are one value. */
+const OPEN_ENDED = /^(Unknown since|In quarantine until|Creating) .*/
+
+const asTyped = (text: string) => text.replace(OPEN_ENDED, '$1').replace(/ (since|until)$/, '')
+
 /** The values a column of a page's list has now, counted. */
 export function listValues(page: Route['page'], field: string, fleet: FleetSnapshot, nowMs: number) {
   const values: string[] = []
   let rows = 0
   for (const record of recordsOf(page, fleet, nowMs)) {
     const text = record[field] ?? ''
-    values.push(...(MANY.has(field) ? text.split(' ') : [text]))
+    values.push(...(MANY.has(field) ? text.split(' ') : [asTyped(text)]))
     if (++rows >= MAX_ROWS) break
   }
   return countValues(values)
