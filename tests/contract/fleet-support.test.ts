@@ -260,4 +260,18 @@ describe('a support bundle', () => {
     const { entries } = await desk.client.audit.listAudit({ action: 'support.bundle' })
     expect(entries.at(-1)?.detail).toMatchObject({ path: expect.stringContaining(dir) })
   })
+
+  it('is shown and written on the command line too', async () => {
+    const shown = await desk.eitri('support')
+    expect([shown.code, shown.out]).toEqual([
+      0,
+      expect.stringMatching(/^FILE +BYTES +TAKEN OUT[\s\S]+log\.txt[\s\S]+Nothing was written\./),
+    ])
+    const path = join(dir, 'by-hand.tar.gz')
+    const written = await desk.eitri('support', path, '--without', 'log.txt', '--without', 'audit.txt')
+    expect([written.code, written.out]).toEqual([0, expect.stringContaining(`${path}: ${statSync(path).size} bytes`)])
+    expect(await mustRun('tar', ['-tzf', path])).not.toContain('log.txt')
+    const again = await desk.eitri('support', path)
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('no file was replaced')])
+  })
 })

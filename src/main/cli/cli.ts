@@ -24,6 +24,7 @@ import { withGuestCommand } from './ssh-argv.ts'
 import { sshCommand } from './ssh-command.ts'
 import { sshConfigCommand } from './ssh-config-command.ts'
 import { storeCommand } from './store-command.ts'
+import { supportCommand } from './support-command.ts'
 import { taskCommands } from './task-commands.ts'
 import { templateCommands } from './template-commands.ts'
 import { tenantCommands } from './tenant-commands.ts'
@@ -113,6 +114,7 @@ function program(run: Runner, { io }: CliParts): Command {
   backupCommand(root, run)
   restoreCommand(root, run)
   storeCommand(root, run)
+  supportCommand(root, run)
   tenantCommands(root, run)
   mcpCommand(root, run)
   completionCommand(root, run)
