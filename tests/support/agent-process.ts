@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { GuestClock } from '../../src/ipc/gen/eitri/agent/v1/clock_pb.js'
+import type { ShowCommandResponse } from '../../src/ipc/gen/eitri/agent/v1/command_pb.js'
+import type { GetHistoryResponse } from '../../src/ipc/gen/eitri/agent/v1/history_pb.js'
 import {
   type AgentUpgradeSchema,
   DesiredStateSchema,
@@ -146,6 +148,17 @@ export class Session implements Disposable {
   async setClock(vmId: string): Promise<GuestClock | undefined> {
     const { sessionId } = this.#attached
     return (await this.#link.client.setGuestClock({ sessionId, vmId })).clock
+  }
+
+  /** Of a VM, '' = of the host: the last ten minutes as the agent kept them. */
+  async history(vmId = ''): Promise<GetHistoryResponse> {
+    const { sessionId } = this.#attached
+    return await this.#link.client.getHistory({ sessionId, vmId, spanS: 600, samples: 60 })
+  }
+
+  async command(vmId: string): Promise<ShowCommandResponse> {
+    const { sessionId } = this.#attached
+    return await this.#link.client.showCommand({ sessionId, vmId })
   }
 
   /** Puts a newer agent on the host; answers its path there. */

@@ -117,6 +117,15 @@ export class GuestHost implements AsyncDisposable {
     this.#send()
   }
 
+  /** What the agent kept of a VM, '' = of the host. */
+  history(vmId = '') {
+    return this.#session!.history(vmId)
+  }
+
+  command(vmId: string) {
+    return this.#session!.command(vmId)
+  }
+
   report(want: (report: Report) => boolean): Promise<Report> {
     return this.#session!.report(want)
   }
