@@ -22,14 +22,15 @@ import { NetworkService } from '../../../src/ipc/gen/eitri/fleet/v1/network_pb.j
 import { PortService } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import { type Task, TaskService } from '../../../src/ipc/gen/eitri/fleet/v1/task_pb.js'
 import { TemplateService } from '../../../src/ipc/gen/eitri/fleet/v1/template_pb.js'
-import { TrustService } from '../../../src/ipc/gen/eitri/fleet/v1/trust_pb.js'
+import { type Ca, TrustService } from '../../../src/ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { FakeControl } from './fake-control.ts'
 import { fakeHistory } from './history-scene.ts'
 import { collectOnce, hostActs } from './host-scene.ts'
-import { aPort } from './port-scene.ts'
+import { aPort, fakeProbes } from './port-scene.ts'
 import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
-import { aCommand, someCas, someTemplates } from './vm-scene.ts'
+import { casOf, fakeTrust } from './trust-scene.ts'
+import { aCommand, someTemplates } from './vm-scene.ts'
 
 export interface Delta {
   vms?: Vm[]
@@ -74,8 +75,11 @@ export class FakeFleet {
   #down = false
   readonly #watchers = new Set<(message: WatchFleetResponse | undefined) => void>()
 
+  cas: Ca[]
+
   constructor(state: FleetState) {
     this.#state = state
+    this.cas = casOf(state)
   }
 
   get state(): FleetState {
@@ -103,7 +107,8 @@ export class FakeFleet {
   /** Changes rows and tells every watcher. */
   tell(delta: Delta): void {
     const state = this.#state
-    state.vms = merged(state.vms, delta.vms ?? []).filter((v) => !delta.removedVmIds?.includes(v.id))
+    if (delta.vms || delta.removedVmIds)
+      state.vms = merged(state.vms, delta.vms ?? []).filter((v) => !delta.removedVmIds?.includes(v.id))
     state.tasks = merged(state.tasks, delta.tasks ?? [])
     state.hosts = merged(state.hosts, delta.hosts ?? [])
     state.images = merged(state.images, delta.images ?? [])
@@ -252,12 +257,13 @@ export class FakeFleet {
         this.tell({ ports: [port] })
         return { port, created: true }
       }),
+      probePort: seen('probePort', ({ id }) => ({ probes: fakeProbes(this.state.ports.find((p) => p.id === id)) })),
       unpublishPort: seen('unpublishPort', ({ id }) => {
         this.tell({ removedPortIds: [id] })
         return {}
       }),
     })
-    router.service(TrustService, { listCas: () => ({ cas: someCas() }), listRevoked: () => ({}) })
+    router.service(TrustService, fakeTrust(this))
     router.service(TemplateService, {
       listTemplates: () => ({ templates: this.templates }),
       createTemplate: seen('createTemplate', ({ name }) => ({ template: { id: name, name }, created: true })),

@@ -1,7 +1,18 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import { type Port, PortSchema, PortSessionsSchema } from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
+import {
+  type Port,
+  type PortProbeSchema,
+  PortSchema,
+  PortSessionsSchema,
+} from '../../../src/ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Vm } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import {
+  loopbackNotTried,
+  probeFromHereWords,
+  probeFromHostWords,
+  UDP_NOT_TESTABLE,
+} from '../../../src/ipc/port-words.ts'
 import { busyScene } from './scenes.ts'
 
 let serial = 0
@@ -54,4 +65,33 @@ export function portScene(now: number): FleetState {
   delete old.sessions
   fleet.ports = [...rest, far, old]
   return fleet
+}
+
+/** What trying a port finds: what its state makes likely. */
+export function fakeProbes(port: Port | undefined): MessageInitShape<typeof PortProbeSchema>[] {
+  if (!port) return []
+  const here = { from: 'this computer', to: `${port.hostAddress}:${port.hostPort}` }
+  const there = { from: 'host', to: `${port.vmName}:${port.guestPort}` }
+  const { hostName: host, vmName: vm, hostPort, guestPort } = port
+  const names = { host, vm, hostPort, guestPort }
+  if (port.protocol === 'udp')
+    return [here, there].map((one) => ({ ...one, state: 'not-tried', detail: UDP_NOT_TESTABLE }))
+  if (port.scope === 'loopback')
+    return [
+      { ...here, state: 'not-tried', detail: loopbackNotTried(port.hostName) },
+      { ...there, state: 'open', tookMs: 3 },
+    ]
+  if (port.state === 'listening' && !port.hostUnknown)
+    return [
+      { ...here, state: 'open', tookMs: 12 },
+      { ...there, state: 'open', tookMs: 4 },
+    ]
+  return [
+    {
+      ...here,
+      state: port.hostUnknown ? 'silent' : 'refused',
+      detail: probeFromHereWords(port.hostUnknown ? 'silent' : 'refused', names),
+    },
+    { ...there, state: 'refused', detail: probeFromHostWords('refused', names) },
+  ]
 }

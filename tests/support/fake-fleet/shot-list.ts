@@ -23,6 +23,7 @@ import { ACTIVITY_SHOTS, FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
 import { METRICS_SHOTS } from './shots-metrics.ts'
 import { SHELL_SHOTS } from './shots-shell.ts'
+import { TRUST_SHOTS } from './shots-trust.ts'
 import { VM_SHOTS } from './shots-vms.ts'
 
 export interface Shot {
@@ -503,4 +504,5 @@ export const SHOTS: Shot[] = [
   ...HOST_SHOTS,
   ...SHELL_SHOTS,
   ...VM_SHOTS,
+  ...TRUST_SHOTS,
 ]
