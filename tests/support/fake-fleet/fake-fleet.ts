@@ -104,6 +104,11 @@ export class FakeFleet {
     for (const send of this.#watchers) send(undefined)
   }
 
+  /** Answers again, with the state it had. */
+  comeBack(): void {
+    this.#down = false
+  }
+
   /** Changes rows and tells every watcher. */
   tell(delta: Delta): void {
     const state = this.#state
@@ -243,6 +248,7 @@ export class FakeFleet {
       listImages: () => ({ images: this.#state.images }),
       buildTinyImage: seen('buildTinyImage', () => build('tiny')),
       buildDebianImage: seen('buildDebianImage', () => build('debian-12')),
+      ...imageCalls(this),
     })
     router.service(PortService, {
       listPorts: () => ({ ports: this.#state.ports }),
