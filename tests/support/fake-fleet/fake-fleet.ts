@@ -27,6 +27,7 @@ import { type Vm, VmService } from '../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js
 import { FakeControl } from './fake-control.ts'
 import { fakeHistory } from './history-scene.ts'
 import { collectOnce, hostActs } from './host-scene.ts'
+import { imageCalls } from './image-scene.ts'
 import { aPort, fakeProbes } from './port-scene.ts'
 import { aGuestClock, anUnreportedVm, aTask } from './rows.ts'
 import { casOf, fakeTrust } from './trust-scene.ts'

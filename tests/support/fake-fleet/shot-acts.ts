@@ -98,8 +98,3 @@ runcmd:
 power_state:
   mode: poweroff
 `
-
-export async function typeUserData(page: Page, text: string) {
-  await page.getByLabel('cloud-init user-data').fill(text)
-  await page.getByRole('list', { name: 'Findings in the user-data' }).waitFor()
-}

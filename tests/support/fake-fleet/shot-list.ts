@@ -7,18 +7,9 @@ import { networkScene } from './network-scene.ts'
 import { portScene } from './port-scene.ts'
 import { busyScene, clockScene, emptyScene, sharedScene, wrongAppScene } from './scenes.ts'
 import { BOOT_LOG } from './serial-text.ts'
-import {
-  ask,
-  BAD_USER_DATA,
-  NEW_KEY,
-  OLD_KEY,
-  onboarding,
-  openConsole,
-  showTask,
-  typeUserData,
-  vmPage,
-} from './shot-acts.ts'
+import { ask, NEW_KEY, OLD_KEY, onboarding, openConsole, showTask, vmPage } from './shot-acts.ts'
 import { CONSOLE_SHOTS } from './shots-consoles.ts'
+import { CREATE_SHOTS, IMAGE_SHOTS } from './shots-create.ts'
 import { ACTIVITY_SHOTS, FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
 import { METRICS_SHOTS } from './shots-metrics.ts'
@@ -206,28 +197,6 @@ export const SHOTS: Shot[] = [
   { name: '24-vms-narrow', path: '/vms', scene: busyScene, size: { width: 760, height: 620 } },
   { name: '26-vms-wide', path: '/vms', scene: busyScene, size: { width: 1680, height: 900 } },
   { name: '25-no-vms', path: '/vms', scene: (now) => Object.assign(busyScene(now), { vms: [] }) },
-  { name: '30-create', path: '/vms/new', scene: busyScene },
-  {
-    name: '31-create-bad',
-    path: '/vms/new',
-    scene: busyScene,
-    act: async (page) => {
-      await page.getByLabel('Name', { exact: true }).fill('$(id)')
-      await page.getByLabel('Memory (MB)').fill('0')
-      await page.getByLabel('SSH public keys').fill('not a key')
-      await page.getByLabel('cloud-init user-data').fill('#cloud-config\nwrite_files:\n  - path: /etc/a\n content: x')
-    },
-  },
-  {
-    name: '32-create-taken-dark',
-    path: '/vms/new',
-    scene: busyScene,
-    dark: true,
-    act: async (page) => {
-      await page.getByLabel('Name', { exact: true }).fill('db-3')
-      await page.getByLabel('Host', { exact: true }).selectOption({ label: 'rack2-07' })
-    },
-  },
   { name: '40-vm-overview', path: '/vms', scene: busyScene, act: vmPage('web-12') },
   { name: '41-vm-creating', path: '/vms', scene: busyScene, act: vmPage('ci-runner-7') },
   { name: '42-vm-failed-dark', path: '/vms', scene: busyScene, dark: true, act: vmPage('imported') },
@@ -336,34 +305,6 @@ export const SHOTS: Shot[] = [
       await page.getByRole('heading', { name: 'VMs' }).waitFor()
       fleet.goDown()
       await page.getByText('has not answered since').waitFor()
-    },
-  },
-  {
-    name: '34-create-user-data',
-    path: '/vms/new',
-    scene: busyScene,
-    size: { width: 1280, height: 1000 },
-    act: (page) => typeUserData(page, BAD_USER_DATA),
-  },
-  {
-    name: '35-create-user-data-dark',
-    path: '/vms/new',
-    scene: busyScene,
-    dark: true,
-    size: { width: 1280, height: 1000 },
-    act: (page) => typeUserData(page, BAD_USER_DATA),
-  },
-  { name: '33-create-no-image', path: '/vms/new', scene: (now) => Object.assign(busyScene(now), { images: [] }) },
-  { name: '60-images', path: '/images', scene: busyScene },
-  { name: '61-images-empty', path: '/images', scene: emptyScene, dark: true },
-  {
-    name: '62-add-image',
-    path: '/images',
-    scene: busyScene,
-    act: async (page) => {
-      await page.getByRole('button', { name: 'Add image' }).click()
-      await page.getByRole('textbox', { name: 'URL' }).fill('ftp://example.test/image')
-      await page.getByRole('textbox', { name: 'SHA-256' }).fill('12ab')
     },
   },
   {
@@ -496,6 +437,8 @@ export const SHOTS: Shot[] = [
     scene: networkScene,
     act: (page) => page.getByRole('button', { name: 'Mend', exact: true }).click(),
   },
+  ...CREATE_SHOTS,
+  ...IMAGE_SHOTS,
   ...FLEET_SHOTS,
   ...SETTINGS_SHOTS,
   ...ACTIVITY_SHOTS,

@@ -1,61 +1,78 @@
-import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
-import { formatBytes, formatGib, formatMemory, plural } from '../../lib/format.ts'
-import type { checkedShape } from './create-vm-draft.ts'
+import { Check, Copy } from 'lucide-react'
+import { cx } from '../../lib/class-names.ts'
+import { Button } from '../../ui/button.tsx'
+import { useCopied } from '../../ui/copy-text.tsx'
+import type { CreateStep } from './create-steps.ts'
+import { GuestPreview, PreviewPart } from './guest-preview.tsx'
+import type { GuestText } from './guest-text.ts'
+import type { Picked, whatStays } from './placement.ts'
 
 interface PreviewProps {
-  image: Image | undefined
-  /** Undefined = picked when it is created. */
-  host: Host | undefined
-  shape: ReturnType<typeof checkedShape>
+  steps: readonly CreateStep[]
+  guest: GuestText | undefined
+  fleet: readonly string[]
+  picked: Picked | undefined
+  stays: ReturnType<typeof whatStays>
+  /** One line, to be read. */
   cli: string
+  /** All of it, to be run. */
+  script: string
 }
 
-/** What creating will do, in order, with what is already there. */
-export function CreatePreview({ image, host, shape, cli }: PreviewProps) {
-  const cached = image !== undefined && host !== undefined && image.cachedOn.includes(host.id)
-  const size = image?.sizeBytes === undefined ? '' : ` (${formatBytes(image.sizeBytes)})`
-  const steps = [
-    image === undefined
-      ? 'Get the image'
-      : cached
-        ? `Use ${image.name}, already on ${host.name}`
-        : image.url
-          ? `Fetch ${image.name}${size} from its address`
-          : `Send ${image.name}${size} to ${host?.name ?? 'the host'}`,
-    `Make a disk of ${formatGib(shape.diskGb)} on top of it`,
-    seedText(shape),
-    `Start it with ${plural(shape.vcpus, 'vCPU')} and ${formatMemory(shape.memMb)}`,
-    'Its console opens with the first byte it prints',
-  ]
+/** What creating will do, what the guest will see, and what stays of the host. */
+export function CreatePreview({ steps, guest, fleet, picked, stays, cli, script }: PreviewProps) {
   return (
-    <aside aria-label="Preview" className="h-fit rounded-lg border border-line bg-panel p-4">
-      <h2 className="mb-2 font-medium text-dim text-xs">Will do, in order</h2>
-      <ol className="grid gap-2">
-        {steps.map((step, i) => (
-          <li key={step} className="flex gap-2.5">
-            <span aria-hidden className="w-3 shrink-0 text-right text-faint">
-              {i + 1}
+    <aside aria-label="Preview" className="h-fit min-w-0 rounded-lg border border-line bg-panel p-4 lg:sticky lg:top-0">
+      <PreviewPart title="Will do, in order">
+        <ol className="grid gap-1.5">
+          {steps.map(({ text, time }, i) => (
+            <li key={text} className="flex gap-2.5">
+              <span aria-hidden className="w-3 shrink-0 text-right text-faint">
+                {i + 1}
+              </span>
+              <span className="min-w-0 break-words">
+                {text}
+                {time && <span className="block text-faint text-xs">{time}</span>}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </PreviewPart>
+      <GuestPreview guest={guest} fleet={fleet} />
+      {picked && (
+        <PreviewPart title={`What stays free on ${picked.place.host.name}`}>
+          <dl className="grid grid-cols-[5rem_1fr] gap-y-0.5">
+            {stays.map(({ label, text, over }) => (
+              <div key={label} className="contents">
+                <dt className="text-faint">{label}</dt>
+                <dd className={cx(over && 'text-warn')}>{text}</dd>
+              </div>
+            ))}
+          </dl>
+          {stays.length === 0 && <p className="text-dim">It has not told what it has.</p>}
+          <p className="mt-1 text-faint text-xs">Not promised to VMs; guests share processors.</p>
+        </PreviewPart>
+      )}
+      <PreviewPart title="The same on the command line">
+        <code className="block max-h-40 overflow-y-auto break-words rounded-md border border-line bg-bg px-3 py-2 font-mono text-xs leading-5">
+          {cli.split(/ (?=--)/).map((part, i) => (
+            <span key={part} className={`block ${i > 0 ? 'pl-4' : ''}`}>
+              {part}
             </span>
-            <span className="min-w-0">{step}</span>
-          </li>
-        ))}
-      </ol>
-      <h2 className="mt-4 mb-1.5 font-medium text-dim text-xs">The same on the command line</h2>
-      <code className="block break-words rounded-md border border-line bg-bg px-3 py-2 font-mono text-xs leading-5">
-        {cli.split(/ (?=--)/).map((part, i) => (
-          <span key={part} className={`block ${i > 0 ? 'pl-4' : ''}`}>
-            {part}
-          </span>
-        ))}
-      </code>
+          ))}
+        </code>
+        <CopyCli script={script} />
+      </PreviewPart>
     </aside>
   )
 }
 
-function seedText(shape: PreviewProps['shape']): string {
-  const parts = ['its name']
-  if (shape.sshAuthorizedKeys.length > 0) parts.push(plural(shape.sshAuthorizedKeys.length, 'SSH key'))
-  if (shape.cloudInit.length > 0) parts.push(`user-data of ${formatBytes(shape.cloudInit.length)}`)
-  return `Write its seed: ${parts.join(', ')}`
+function CopyCli({ script }: { script: string }) {
+  const [copied, copy] = useCopied()
+  return (
+    <Button size="small" className="mt-2" onClick={() => copy(script)} title="With the files it needs, and the ports">
+      {copied ? <Check size={13} aria-hidden /> : <Copy size={13} aria-hidden />}
+      {copied ? 'Copied' : 'Copy as CLI'}
+    </Button>
+  )
 }

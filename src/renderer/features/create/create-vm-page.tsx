@@ -1,76 +1,86 @@
-import { Check, Copy } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
-import { api } from '../../api/transport.ts'
+import type { Template } from '../../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { go, hrefOf } from '../../routes.tsx'
-import { fleetStore, knowVm } from '../../state/fleet-store.ts'
-import { useHosts, useImages, useVms } from '../../state/use-fleet.ts'
+import { useHosts, useImages, useTasks, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { FirstImage } from '../images/first-image.tsx'
+import { useTemplates } from '../vms/queries.ts'
+import { CloudInitPart } from './cloud-init-part.tsx'
+import { createVm } from './create-act.ts'
+import { CreatePart } from './create-part.tsx'
 import { CreatePreview } from './create-preview.tsx'
+import { createSteps, fleetPart, imageStateText } from './create-steps.ts'
+import { createVmCli, createVmScript } from './create-vm-cli.ts'
 import {
-  type CreateVmDraft,
   checkedShape,
-  createVmCli,
   createVmProblems,
   defaultSizes,
   freeName,
+  fromTemplate,
+  keysOf,
   networksOf,
 } from './create-vm-draft.ts'
-import { CreateVmFields } from './create-vm-fields.tsx'
+import { guestText } from './guest-text.ts'
+import { sampleData } from './jinja-render.ts'
+import { MorePart } from './more-part.tsx'
+import { NamePart } from './name-part.tsx'
+import { type Need, pickFor, placeOn, whatStays } from './placement.ts'
+import { PortsPart } from './ports-part.tsx'
+import { useCreateDraft } from './use-create-draft.ts'
 import { useFindings } from './use-findings.ts'
+import { WhatPart } from './what-part.tsx'
+import { WherePart } from './where-part.tsx'
 
-const KEY_MEMORY = 'eitri.ssh-keys'
-
+/** One page, four parts, and beside it what will come of it. */
 export function CreateVmPage({ host }: { host: string }) {
-  const hosts = useHosts().filter((h) => h.status !== 'decommissioning')
+  const hosts = useHosts()
   const images = useImages()
   const vms = useVms()
+  const tasks = useTasks()
+  const templates = useTemplates().data?.templates ?? []
   const taken = useMemo(() => new Set(vms.filter((vm) => !vm.deletedAt).map((vm) => vm.name)), [vms])
-  const [draft, setDraft] = useState<CreateVmDraft>(() => ({
-    name: freeName(taken),
-    host,
-    image: '',
-    vcpus: '',
-    memMb: '',
-    diskGb: '',
-    sshKeys: localStorage.getItem(KEY_MEMORY) ?? '',
-    cloudInit: '',
-    network: '',
-    autostart: true,
-    clockPolicy: 'auto',
-  }))
+  const { draft, set, restored, startOver, done } = useCreateDraft(() => freeName(taken), host)
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)
-  const [copied, setCopied] = useState(false)
-  const set = (change: Partial<CreateVmDraft>) => {
-    setDraft((d) => ({ ...d, ...change }))
-    setCopied(false)
+  const image = images.find(({ id }) => id === draft.image) ?? images.find(({ isDefault }) => isDefault)
+  const shape = checkedShape(draft, image)
+  const need: Need = {
+    vcpus: shape.vcpus,
+    memMb: shape.memMb,
+    diskGb: shape.diskGb,
+    arch: draft.image === '' ? '' : (image?.arch ?? ''),
+    network: draft.network,
   }
-  const defaultImage = images.find((i) => i.isDefault)
-  const image = images.find((i) => i.id === draft.image) ?? defaultImage
-  const chosenHost = hosts.find((h) => h.id === draft.host)
-  const sizes = defaultSizes(image)
+  const chosen = hosts.find(({ id }) => id === draft.host)
+  const auto = pickFor(hosts, need)
+  const picked = chosen ? { place: placeOn(chosen, need), why: 'chosen' } : auto
   const findings = useFindings(draft.cloudInit)
   const networks = networksOf(hosts, draft.host)
   const problems = createVmProblems(draft, image, taken, draft.cloudInit === '' ? [] : findings.found, networks)
   const problem = (field: string) => problems.find((p) => p.field === field)?.problem
-  const blocked =
-    hosts.length === 0 ? 'Add a host first.' : images.length === 0 ? 'An image is needed first.' : undefined
-  const refused = problem('cloud_init')
+  const os = image?.os ?? ''
+  const arch = image?.arch ?? ''
+  const guest = useMemo(() => {
+    if (findings.of === '') return undefined
+    return guestText(
+      findings.of,
+      sampleData({ name: draft.name, os, arch, keys: keysOf(draft.sshKeys) }),
+      findings.found,
+    )
+  }, [findings, draft.name, draft.sshKeys, os, arch])
+  const blocked = blockedBy(hosts.length, images.length, picked?.place.refused)
+  const names = { host: chosen?.name ?? '', image: images.find(({ id }) => id === draft.image)?.name ?? '' }
 
   const submit = async () => {
     setSending(true)
     setFault(undefined)
     try {
-      localStorage.setItem(KEY_MEMORY, draft.sshKeys)
-      const { labels, ...checked } = checkedShape(draft, image)
-      const { vm } = await api.vms.createVm({ ...checked, labels, autostart: draft.autostart })
-      if (!vm) return
-      knowVm(fleetStore, vm)
+      const vm = await createVm(draft, image)
+      done()
       go({ page: 'vm', id: vm.id, tab: 'console' })
     } catch (error) {
       setFault(fromConnectError(error).toData())
@@ -78,82 +88,143 @@ export function CreateVmPage({ host }: { host: string }) {
       setSending(false)
     }
   }
-  const cli = createVmCli(draft, {
-    host: chosenHost?.name ?? '',
-    image: images.find((i) => i.id === draft.image)?.name ?? '',
-  })
+  const onTemplate = (template: Template | undefined) => set(fromTemplate(template, images))
 
   return (
-    <Page title={<PageTitle>Create VM</PageTitle>}>
+    <Page
+      title={<PageTitle>Create VM</PageTitle>}
+      actions={
+        restored && (
+          <>
+            <span className="text-faint text-xs">As you left it</span>
+            <Button size="small" onClick={startOver}>
+              Start over
+            </Button>
+          </>
+        )
+      }
+    >
       <form
         aria-label="Create VM"
-        className="min-h-0 flex-1 overflow-y-auto bg-bg"
+        className="flex min-h-0 flex-1 flex-col bg-bg"
         onSubmit={(e) => {
           e.preventDefault()
           if (problems.length === 0 && !blocked && !sending) void submit()
         }}
         onKeyDown={(e) => {
           if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.requestSubmit()
+          // A line typed and ended is no wish for a VM.
+          else if (e.key === 'Enter' && e.target instanceof HTMLInputElement) e.preventDefault()
         }}
       >
-        <div className="mx-auto grid max-w-5xl gap-5 p-6 lg:grid-cols-[1fr_20rem]">
-          {images.length === 0 && (
-            <div className="lg:col-span-2">
-              <FirstImage />
-            </div>
-          )}
-          <div className="grid h-fit gap-x-4 gap-y-2.5 rounded-lg border border-line bg-panel p-5 sm:grid-cols-6">
-            <CreateVmFields
-              draft={draft}
-              set={set}
-              problem={problem}
-              hosts={hosts}
-              networks={networks}
-              images={images}
-              sizes={sizes}
-              image={image}
-              findings={findings}
-            />
-            {fault && (
-              <div className="sm:col-span-6">
-                <FaultNotice fault={fault} />
+        <div className="min-h-0 flex-1 overflow-y-auto">
+          <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-[minmax(0,1fr)_22rem]">
+            {images.length === 0 && (
+              <div className="lg:col-span-2">
+                <FirstImage />
               </div>
             )}
-            <div className="mt-2 flex items-center gap-2 sm:col-span-6">
-              <Button
-                look="quiet"
-                onClick={() => void navigator.clipboard.writeText(cli).then(() => setCopied(true))}
-                title={cli}
-              >
-                {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-                {copied ? 'Copied' : 'Copy as CLI'}
-              </Button>
-              {blocked ? (
-                <span className="text-warn">{blocked}</span>
-              ) : (
-                refused && <span className="line-clamp-2 min-w-0 text-bad text-xs">User-data: {refused}.</span>
-              )}
-              <a href={hrefOf({ page: 'vms', filter: '' })} className={`ml-auto ${buttonClass('plain')}`}>
-                Cancel
-              </a>
-              <Button
-                type="submit"
-                look="primary"
-                disabled={problems.length > 0 || blocked !== undefined || sending}
-                title="Ctrl+Enter"
-              >
-                {sending ? 'Asking…' : 'Create'}
-              </Button>
+            <div className="grid h-fit min-w-0 gap-4">
+              <WherePart
+                hosts={hosts}
+                need={need}
+                picked={auto}
+                value={draft.host}
+                problem={problem('host')}
+                onChange={(host) => set({ host })}
+              />
+              <WhatPart
+                {...{ draft, set, problem, images, image, templates, onTemplate }}
+                sizes={defaultSizes(image)}
+                imageState={imageStateText(image, picked?.place, tasks)}
+              />
+              <NamePart {...{ draft, set, problem }} />
+              <CreatePart number={4} title="cloud-init">
+                <CloudInitPart
+                  value={draft.cloudInit}
+                  findings={findings}
+                  onChange={(cloudInit) => set({ cloudInit })}
+                />
+              </CreatePart>
+              <PortsPart {...{ draft, set, problem }} />
+              <MorePart {...{ draft, set, problem, networks }} />
             </div>
+            <CreatePreview
+              steps={createSteps({ image, place: picked?.place, shape, draft }, { vms, tasks })}
+              guest={guest}
+              fleet={fleetPart(shape)}
+              picked={picked}
+              stays={picked ? whatStays(picked.place, need) : []}
+              cli={createVmCli(draft, names)}
+              script={createVmScript(draft, names)}
+            />
           </div>
-          <CreatePreview
-            image={image}
-            host={chosenHost ?? (hosts.length === 1 ? hosts[0] : undefined)}
-            shape={checkedShape(draft, image)}
-            cli={cli}
-          />
         </div>
+        <footer className="border-line border-t bg-panel px-4 py-2">
+          {fault && <CreateFault fault={fault} />}
+          <div className="mx-auto flex max-w-6xl items-center gap-2">
+            <span role="status" className="line-clamp-2 min-w-0 text-xs">
+              <Standing blocked={blocked} problems={problems} />
+            </span>
+            <a href={hrefOf({ page: 'vms', filter: '' })} className={`ml-auto ${buttonClass('plain')}`}>
+              Cancel
+            </a>
+            <Button
+              type="submit"
+              look="primary"
+              disabled={problems.length > 0 || blocked !== undefined || sending}
+              title="Ctrl+Enter"
+            >
+              {sending ? 'Asking…' : 'Create'}
+              {!sending && <kbd className="font-normal text-xs opacity-80">Ctrl ⏎</kbd>}
+            </Button>
+          </div>
+        </footer>
       </form>
     </Page>
+  )
+}
+
+const blockedBy = (hosts: number, images: number, refused: string | undefined): string | undefined =>
+  hosts === 0 ? 'Add a host first.' : images === 0 ? 'An image is needed first.' : refused ? `${refused}.` : undefined
+
+const FIELDS: Record<string, string> = {
+  cloud_init: 'User-data',
+  mem_mb: 'Memory',
+  disk_gb: 'Disk',
+  ssh_authorized_keys: 'SSH keys',
+  save_as: 'Template',
+}
+const fieldName = (field: string) =>
+  FIELDS[field] ?? (field.startsWith('ports') ? 'Ports' : field.charAt(0).toUpperCase() + field.slice(1))
+
+function Standing({
+  blocked,
+  problems,
+}: {
+  blocked: string | undefined
+  problems: readonly { field: string; problem: string }[]
+}) {
+  const [first] = problems
+  if (blocked) return <span className="text-warn">{blocked}</span>
+  if (first && problems.length === 1)
+    return <span className="text-bad">{`${fieldName(first.field)}: ${first.problem}.`}</span>
+  if (first)
+    return (
+      <span className="text-bad">{`${problems.length} fields need a look: ${problems.map(({ field }) => fieldName(field)).join(', ')}.`}</span>
+    )
+  return null
+}
+
+function CreateFault({ fault }: { fault: FaultData }) {
+  const left =
+    fault.disposition === 'transient'
+      ? 'Whether it was made is not known. Create asks for the same VM again: it is made once.'
+      : 'No VM was made. What is written here stays.'
+  return (
+    <div className="mx-auto mb-2 max-w-6xl">
+      <FaultNotice fault={fault} />
+      <p className="mt-1 text-dim text-xs">{left}</p>
+    </div>
   )
 }

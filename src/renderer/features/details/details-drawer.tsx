@@ -5,11 +5,12 @@ import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { CopyLink } from '../../ui/copy-link.tsx'
 import { Drawer } from '../../ui/drawer.tsx'
+import { ImageDetails } from '../images/image-details.tsx'
 import { PortDetails } from '../ports/port-details.tsx'
 import { publishedAt } from '../ports/view-model.ts'
 import { taskTitle } from '../tasks/view-model.ts'
 import { HostDetails } from './host-details.tsx'
-import { ImageDetails, TaskDetails } from './other-details.tsx'
+import { TaskDetails } from './other-details.tsx'
 import { VmDetails } from './vm-details.tsx'
 
 const PARTS: Record<DetailsKind, ComponentType<{ id: string }>> = {

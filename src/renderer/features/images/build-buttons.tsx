@@ -39,7 +39,7 @@ function BuildButton(props: {
   look: 'plain' | 'primary'
   building: boolean
   impossible: string | undefined
-  onBuild: () => Promise<void>
+  onBuild: () => Promise<unknown>
 }) {
   const { label, look, building, impossible, onBuild } = props
   return (

@@ -8,6 +8,8 @@ const TITLES: Record<string, (subject: string) => string> = {
   remove_host: (s) => `Removing host ${s}`,
   build_image: (s) => `Building image ${s}`,
   push_image: (s) => `Sending image ${s}`,
+  import_image: (s) => `Importing image ${s}`,
+  add_image: (s) => `Adding image ${s}`,
   sign_in: (s) => `Signing in to ${s}`,
 }
 
@@ -58,3 +60,11 @@ export function stepElapsed(step: TaskStep, nowMs: number): string {
 export function taskFault(task: Task): FaultData | undefined {
   return task.fault ? faultFromData(task.fault).toData() : undefined
 }
+
+/** How the sign-in went so far, for who is asked for a secret: what was said before the question. */
+export function triedSoFar(task: Task): string[] {
+  const step = task.steps.find(({ name, state }) => name === 'Sign in' && state === 'running')
+  return step ? step.log.slice(-MAX_TRIED) : []
+}
+
+const MAX_TRIED = 4

@@ -5,29 +5,21 @@ import {
   inOrder,
   lineRange,
   nextFinding,
-} from '../../../../../src/renderer/features/vms/cloud-init-text.ts'
+} from '../../../../../src/renderer/features/create/cloud-init-text.ts'
+import { createVmCli, createVmScript } from '../../../../../src/renderer/features/create/create-vm-cli.ts'
 import {
   type CreateVmDraft,
   checkedShape,
-  createVmCli,
   createVmProblems,
+  emptyDraft,
   freeName,
   networksOf,
-} from '../../../../../src/renderer/features/vms/create-vm-draft.ts'
+} from '../../../../../src/renderer/features/create/create-vm-draft.ts'
 import { anImage } from '../../../../support/fake-fleet/rows.ts'
 
 const aDraft = (changes: Partial<CreateVmDraft> = {}): CreateVmDraft => ({
-  name: 'web-1',
-  host: '',
-  image: '',
-  vcpus: '',
-  memMb: '',
-  diskGb: '',
-  sshKeys: '',
-  cloudInit: '',
-  network: '',
+  ...emptyDraft('web-1'),
   autostart: false,
-  clockPolicy: 'auto',
   ...changes,
 })
 const problems = (changes: Partial<CreateVmDraft>) =>
@@ -37,7 +29,7 @@ describe('the create form', () => {
   it('asks for a clock policy only where one was chosen', () => {
     expect(checkedShape(aDraft({ clockPolicy: 'host-only' }), anImage())).toMatchObject({ clockPolicy: 'host-only' })
     expect(createVmCli(aDraft({ clockPolicy: 'host-only' }), { host: '', image: '' })).toMatch(
-      / --clock-policy host-only$/,
+      / --clock-policy host-only/,
     )
     expect(createVmCli(aDraft(), { host: '', image: '' })).not.toContain('clock')
   })
@@ -54,7 +46,9 @@ describe('the create form', () => {
     expect(createVmProblems(draft, anImage(), new Set(), [], networksOf(hosts, 'b'))).toEqual([problem])
     expect(createVmProblems(draft, anImage(), new Set(), [], networksOf(hosts, 'a'))).toEqual([])
     expect(checkedShape(draft, anImage())).toMatchObject({ network: 'office' })
-    expect(createVmCli(draft, { host: 'b', image: '' })).toBe('eitri vm create web-1 --host b --network office')
+    expect(createVmCli(draft, { host: 'b', image: '' })).toBe(
+      'eitri vm create web-1 --host b --network office --no-autostart',
+    )
   })
 
   it('takes sizes left empty from the image', () => {
@@ -90,9 +84,63 @@ describe('the create form', () => {
   it('writes the same request as a command line, quoted for a shell', () => {
     const draft = aDraft({ name: "o'k", vcpus: '2', cloudInit: '#!/bin/sh', autostart: true })
     expect(createVmCli(draft, { host: 'rack2-07', image: '' })).toBe(
-      `eitri vm create 'o'\\''k' --host rack2-07 --vcpus 2 --cloud-init 'o'\\''k.yaml' --autostart`,
+      `eitri vm create 'o'\\''k' --host rack2-07 --vcpus 2 --cloud-init 'o'\\''k.yaml'`,
     )
   })
+})
+
+describe('the whole of it as a script', () => {
+  const names = { host: 'rack2-07', image: 'debian-12' }
+
+  it('writes files first, byte for byte, and publishes ports behind', () => {
+    const draft = aDraft({
+      cloudInit: "#cloud-config\r\nhostname: it's\n",
+      sshKeys: 'ssh-ed25519 AAAA me',
+      labels: 'app=shop, prod',
+      autostart: true,
+      protected: true,
+      ports: [{ guestPort: '443', hostPort: '8443', protocol: 'tcp' }],
+    })
+    expect(createVmScript(draft, names)).toBe(
+      [
+        "printf %s '#cloud-config\r\nhostname: it'\\''s\n' > web-1.yaml",
+        "printf '%s\\n' 'ssh-ed25519 AAAA me' > web-1.pub",
+        'eitri vm create web-1 --host rack2-07 --image debian-12 --ssh-key web-1.pub --cloud-init web-1.yaml --label app=shop --label prod= --protect',
+        'eitri port publish web-1 443 --host-port 8443',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('of a plain VM is one line', () =>
+    expect(createVmScript(aDraft({ autostart: true }), { host: '', image: '' })).toBe('eitri vm create web-1\n'))
+})
+
+describe('ports to publish', () => {
+  it.each([
+    [[{ guestPort: '0', hostPort: '', protocol: 'tcp' as const }], 'ports.0'],
+    [[{ guestPort: '80', hostPort: '70000', protocol: 'tcp' as const }], 'ports.0'],
+    [
+      [
+        { guestPort: '80', hostPort: '80', protocol: 'tcp' as const },
+        { guestPort: '81', hostPort: '80', protocol: 'tcp' as const },
+      ],
+      'ports.1',
+    ],
+  ])('are checked beside their fields: %j', (ports, field) =>
+    expect(problems({ ports })[0]).toMatch(new RegExp(`^${field}:`)),
+  )
+
+  it('may be the same for tcp and udp, and empty rows are nothing', () =>
+    expect(
+      problems({
+        ports: [
+          { guestPort: '53', hostPort: '53', protocol: 'tcp' },
+          { guestPort: '53', hostPort: '53', protocol: 'udp' },
+          { guestPort: '', hostPort: '', protocol: 'tcp' },
+        ],
+      }),
+    ).toEqual([]))
 })
 
 describe('user-data in the create form', () => {
