@@ -1,3 +1,4 @@
+import { parseRoute, type Route } from '../routes.tsx'
 import { keep, readKept } from './kept.ts'
 
 const KEY = 'eitri.place'
@@ -10,7 +11,20 @@ export const isPlace = (hash: string): boolean => hash.startsWith('#/') && hash.
 export function keepPlace(): void {
   const last = readKept(KEY) ?? ''
   if (location.hash === '' && isPlace(last)) history.replaceState(null, '', last)
+  noteList(location.hash)
   addEventListener('hashchange', () => {
+    noteList(location.hash)
     if (isPlace(location.hash) || location.hash === '#/') keep(KEY, location.hash)
   })
 }
+
+const lists = new Map<'vms' | 'hosts', string>()
+
+/** Remembers the filter of a list while its rows are looked at. */
+function noteList(hash: string): void {
+  const route = parseRoute(hash)
+  if (route.page === 'vms' || route.page === 'hosts') lists.set(route.page, route.filter)
+}
+
+/** The list a VM or host was opened from, with the filter it had. */
+export const listBefore = (page: 'vms' | 'hosts'): Route => ({ page, filter: lists.get(page) ?? '' })

@@ -6,6 +6,7 @@ import { TaskStrip } from '../features/tasks/task-strip.tsx'
 import { cx } from '../lib/class-names.ts'
 import { go, type Route } from '../routes.tsx'
 import { useDetails } from '../state/details.ts'
+import { listBefore } from '../state/place.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { leave, useDetailsKeys } from './drawer.tsx'
 import { KeySheet } from './key-sheet.tsx'
@@ -69,8 +70,8 @@ function back(route: Route): void {
   const at = document.activeElement
   if (at instanceof HTMLElement && at.matches('input, textarea, select')) at.blur()
   else if (useDetails.getState().open) leave()
-  else if (route.page === 'vm') go({ page: 'vms', filter: '' })
-  else if (route.page === 'host') go({ page: 'hosts', filter: '' })
+  else if (route.page === 'vm') go(listBefore('vms'))
+  else if (route.page === 'host') go(listBefore('hosts'))
 }
 
 /** The focus to the next part of the window: rail, top bar, page, details, task strip. */

@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal, Zap } from 'lucide-react'
 import type { PaletteEntry } from '../../lib/palette-rank.ts'
-import { go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
+import { addressOf, go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { setScope } from '../../state/scope.ts'
@@ -58,10 +58,14 @@ export function actionEntries(route: Route, fleet: FleetSnapshot, sheets: Sheets
     act('Hosts that do not answer', () => go({ page: 'hosts', filter: 'state:unreachable' })),
     ...looks(),
     act('Show the whole fleet', () => setScope({ kind: 'all' })),
+    act('Copy link to this page', () => void navigator.clipboard.writeText(addressOf(route, hostOf(route, fleet)))),
     act('Clear all notices', clearNotices),
     act('Keys', onKeys, keysOf('keys')),
   ]
 }
+
+const hostOf = (route: Route, fleet: FleetSnapshot) =>
+  route.page === 'vm' ? (fleet.vms.get(route.id)?.hostId ?? '') : ''
 
 function looks(): Act[] {
   const { density, contrast, rail } = usePreferences.getState()

@@ -4,6 +4,7 @@ import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { hrefOf, type VmTab } from '../../routes.tsx'
 import { Button, buttonClass } from '../../ui/button.tsx'
+import { CopyLink } from '../../ui/copy-link.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { restartVm, startVm, stopVm } from './actions.ts'
@@ -30,6 +31,7 @@ export function VmTitle({ vm }: { vm: Vm }) {
           <CopyButton text={vm.ip} label="Copy the address" />
         </span>
       )}
+      <CopyLink route={{ page: 'vm', id: vm.id, tab: 'overview' }} hostId={vm.hostId} of={vm.name} />
       {vm.protected && <span className="rounded border border-line px-1.5 text-dim text-xs leading-5">Protected</span>}
     </>
   )
