@@ -36,17 +36,3 @@ export function hostCounts(vms: readonly Vm[]): string {
   ]
   return parts.filter(Boolean).join(' · ')
 }
-
-/** A chosen host stands for its VMs: choosing it chooses all of them, or none when all were. */
-export function vmsChosen(next: ReadonlySet<string>, rows: readonly TreeRow[]): ReadonlySet<string> {
-  const chosen = new Set(next)
-  for (const row of rows) {
-    if (!('host' in row) || !chosen.delete(row.id)) continue
-    const all = row.vms.every(({ id }) => chosen.has(id))
-    for (const { id } of row.vms) {
-      if (all) chosen.delete(id)
-      else chosen.add(id)
-    }
-  }
-  return chosen
-}

@@ -173,6 +173,17 @@ function fileOf(url: string): string {
   return parsed === null ? url : parsed.pathname.split('/').at(-1) || parsed.host
 }
 
+/** `yes, 30 s after its host booted, place 5` */
+export function autostartWords({ autostart, autostartDelayS, autostartOrder }: Vm): string {
+  if (!autostart) return 'no'
+  const parts = [
+    'yes',
+    autostartDelayS > 0 && `${formatDuration(autostartDelayS * 1000)} after its host booted`,
+    autostartOrder > 0 && `place ${autostartOrder}`,
+  ]
+  return parts.filter(Boolean).join(', ')
+}
+
 /** What can be asked of it now; the word why not, where the screen says one. */
 export function vmActions(vm: Vm) {
   const deleted = vm.deletedAt !== undefined

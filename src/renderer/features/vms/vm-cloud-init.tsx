@@ -7,6 +7,9 @@ import { useNow } from '../../state/now.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
+import { masked, stageViews } from './guest-text.ts'
+
+type Guest = NonNullable<Vm['guest']>
 
 /** What the guest says of its own first boot: cloud-init module by module, and what the fleet owes it. */
 export function CloudInitPart({ vm }: { vm: Vm }) {
@@ -33,6 +36,7 @@ export function CloudInitPart({ vm }: { vm: Vm }) {
             </a>
           </p>
         )}
+        {guest && isSaid(guest) && <Stages guest={guest} />}
         {guest && guest.modules.length > 0 && <Modules modules={guest.modules} />}
       </Card>
       <Card title="What the fleet put in">
@@ -79,14 +83,34 @@ function Verdict({ verdict, old }: { verdict: GuestVerdict; old: boolean }) {
   )
 }
 
-function Modules({ modules }: { modules: NonNullable<Vm['guest']>['modules'] }) {
+/** Whether there is a cloud-init that could say how far it is. */
+const isSaid = ({ cloudInit }: Guest): boolean => !['', 'disabled', 'absent'].includes(cloudInit)
+
+/** The stages of a boot in their order, each by what the guest said of it. */
+function Stages({ guest }: { guest: Guest }) {
+  return (
+    <ol aria-label="Stages" className="mt-3 grid gap-2 border-line border-t pt-3 sm:grid-cols-2 lg:grid-cols-4">
+      {stageViews(guest).map(({ stage, what, tone, text }, i) => (
+        <li key={stage} className="min-w-0 rounded-md border border-line bg-bg px-3 py-2">
+          <span className="block font-medium">
+            <span className="text-faint">{i + 1}</span> {stage}
+          </span>
+          <StateWord state={{ word: text, tone }} />
+          <span className="block text-faint text-xs">{what}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Modules({ modules }: { modules: Guest['modules'] }) {
   return (
     <ul aria-label="Modules that did not go well" className="mt-3 grid gap-1.5 border-line border-t pt-3">
       {modules.map(({ name, stage, result, detail }) => (
         <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,16rem)_1fr]">
           <StateWord state={{ word: `${name} ${result}`, tone: result === 'failed' ? 'bad' : 'warn' }} />
           <span className="min-w-0 break-words text-dim">
-            {[detail, stage && `(${stage})`].filter(Boolean).join(' ') || 'it said no more'}
+            {[masked(detail), stage && `(${stage})`].filter(Boolean).join(' ') || 'it said no more'}
           </span>
         </li>
       ))}

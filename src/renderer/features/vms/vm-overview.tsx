@@ -17,7 +17,19 @@ import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
 import { VmCharts } from '../metrics/vm-charts.tsx'
 import { publishedAt } from '../ports/view-model.ts'
-import { quarantineLeft, toldAtMs, vmImage, vmProgress, vmState, vmTrouble } from './view-model.ts'
+import { restartVm } from './actions.ts'
+import { fieldWords } from './edit-draft.ts'
+import { labelsText } from './labels-text.ts'
+import {
+  autostartWords,
+  quarantineLeft,
+  toldAtMs,
+  vmActions,
+  vmImage,
+  vmProgress,
+  vmState,
+  vmTrouble,
+} from './view-model.ts'
 import { GuestTrouble } from './vm-cloud-init.tsx'
 import { useRows } from './vm-use.tsx'
 
@@ -30,6 +42,7 @@ export function VmOverview({ vm }: { vm: Vm }) {
       {vm.unowned && <Unowned vm={vm} />}
       {trouble && <FaultNotice {...trouble} tone={vmState(vm, Date.now()).tone === 'bad' ? 'bad' : 'warn'} />}
       <GuestTrouble vm={vm} />
+      <WaitsForRestart vm={vm} />
       {vm.lifecycle === 'creating' && (
         <Card title="Being created">
           <CreationProgress vm={vm} />
@@ -69,6 +82,18 @@ export function CreationProgress({ vm }: { vm: Vm }) {
       </div>
       {p.fraction !== undefined && <ProgressBar fraction={p.fraction} label={`Creating ${vm.name}`} />}
     </div>
+  )
+}
+
+/** What was changed and the running guest does not have yet. */
+function WaitsForRestart({ vm }: { vm: Vm }) {
+  if (vm.needsRestart.length === 0 || vm.deletedAt || vm.hostUnknown) return null
+  const action = vmActions(vm).restart && <Button onClick={() => void restartVm(vm)}>Restart</Button>
+  return (
+    <Note action={action}>
+      <strong className="font-medium">Waits for its next start:</strong> {fieldWords(vm.needsRestart)}. The running
+      guest has what it started with.
+    </Note>
   )
 }
 
@@ -134,7 +159,6 @@ const ImageName = ({ vm }: { vm: Vm }) => (
 )
 
 function Resources({ vm }: { vm: Vm }) {
-  const labels = Object.entries(vm.labels)
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   return (
     <Card title="What it has">
@@ -165,10 +189,9 @@ function Resources({ vm }: { vm: Vm }) {
                 : ports.map((p) => `${publishedAt(p)} → ${p.guestPort}`).join(', ')}
             </a>,
           ],
-          ['Starts with its host', vm.autostart ? 'yes' : 'no'],
-          ...(labels.length > 0
-            ? ([['Labels', labels.map(([k, v]) => (v ? `${k}=${v}` : k)).join(', ')]] satisfies [string, ReactNode][])
-            : []),
+          ['Starts with its host', autostartWords(vm)],
+          ['Protected', vm.protected ? 'yes: no delete, no stop by force' : 'no'],
+          ['Labels', labelsText(vm.labels) || 'none'],
         ]}
       />
     </Card>

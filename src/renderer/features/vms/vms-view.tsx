@@ -6,7 +6,7 @@ import { DataTable } from '../../ui/table.tsx'
 import { openPublish } from '../ports/port-sheets.tsx'
 import { BulkActs } from './bulk-acts.tsx'
 import type { BulkAct } from './bulk-plan.ts'
-import { type TreeRow, treeRows, vmsChosen } from './tree-rows.ts'
+import { type TreeRow, treeRows } from './tree-rows.ts'
 import { vmActions } from './view-model.ts'
 import { useVmSheets } from './vm-sheets.tsx'
 import { vmColumns } from './vms-table.tsx'
@@ -62,8 +62,6 @@ const membersOf = (row: TreeRow) => ('host' in row ? row.vms.map(idOf) : undefin
 
 function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk }: TreeProps) {
   const rows = useMemo(() => treeRows(hosts, vms, filter !== ''), [hosts, vms, filter])
-  const choose = useCallback((next: ReadonlySet<string>) => onSelect(vmsChosen(next, rows)), [onSelect, rows])
-  const selection = { selected, onSelect: choose, membersOf }
   return (
     <DataTable
       label="VMs by host"
@@ -77,7 +75,7 @@ function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk }: TreeProps
       minWidth={600}
       viewKey={filter}
       tree={TREE}
-      selection={selection}
+      selection={{ selected, onSelect, membersOf }}
       bulk={bulk}
       onKey={(key, row) => 'vm' in row && onKey(key, row.vm)}
     />

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hostCounts, treeRows, vmsChosen } from '../../../../../src/renderer/features/vms/tree-rows.ts'
+import { hostCounts, treeRows } from '../../../../../src/renderer/features/vms/tree-rows.ts'
 import { aHost, anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
 const rack = aHost({ id: 'rack', name: 'rack2-07' })
@@ -31,11 +31,5 @@ describe('the tree of hosts and VMs', () => {
     ]
     expect(hostCounts(vms)).toBe('4 VMs · 1 running · 2 unknown · 1 in quarantine')
     expect(hostCounts([])).toBe('no VMs')
-  })
-
-  it('chooses all VMs of a host that is chosen, and none when all were', () => {
-    const rows = treeRows([rack, edge], [web, db], false)
-    expect([...vmsChosen(new Set(['rack', 'web']), rows)].sort()).toEqual(['db', 'web'])
-    expect([...vmsChosen(new Set(['rack', 'web', 'db']), rows)]).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
+  autostartWords,
   toldAtMs,
   vmActions,
   vmImage,
@@ -185,6 +186,11 @@ describe('what can be asked of a VM', () => {
     expect(vmActions(aVm({ unowned: true, hostUnknown: true })).adopt).toBe(false)
   })
 
+  it('offers no stop by force of a protected one', () => {
+    expect(vmActions(aVm({ protected: true }))).toMatchObject({ stop: true, forceStop: false })
+    expect(vmActions(aVm()).forceStop).toBe(true)
+  })
+
   it('offers start or stop by what is wanted, not by what is', () => {
     expect(vmActions(aVm({ desiredPower: 'stopped' }))).toMatchObject({ start: true, stop: false })
     expect(vmActions(aVm({ power: 'stopped' }))).toMatchObject({ start: false, stop: true })
@@ -214,6 +220,16 @@ describe('what a VM takes of its host', () => {
     const nothing = { cpu: undefined, memoryBytes: undefined, disk: { used: 5, total: 10 * 1024 ** 3 } }
     expect(vmUse(aVm({ power: 'stopped', metrics }))).toEqual(nothing)
     expect(vmUse(aVm({ power: 'paused', metrics })).memoryBytes).toBe(1024 ** 3)
+  })
+})
+
+describe('its start with the host', () => {
+  it('is said with its delay and its place where it has them', () => {
+    expect(autostartWords(aVm({ autostart: false, autostartDelayS: 30 }))).toBe('no')
+    expect(autostartWords(aVm())).toBe('yes')
+    expect(autostartWords(aVm({ autostartDelayS: 30, autostartOrder: 5 }))).toBe(
+      'yes, 30 s after its host booted, place 5',
+    )
   })
 })
 
