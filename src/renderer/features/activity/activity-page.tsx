@@ -1,8 +1,8 @@
 import { useMemo } from 'react'
 import { parseFilter } from '../../lib/filter.ts'
 import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { fleetStore } from '../../state/fleet-store.ts'
 import { useNow } from '../../state/now.ts'
-import { useFleet } from '../../state/use-fleet.ts'
 import { FilterBox } from '../../ui/filter-box.tsx'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { ViewToggle } from '../../ui/view-toggle.tsx'
@@ -76,12 +76,11 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
 const MINUTE_MS = 60_000
 
 function useQuery(filter: string, fields: readonly string[]) {
-  const vms = useFleet((f) => f.vms)
-  const hosts = useFleet((f) => f.hosts)
   const minute = Math.floor(useNow() / MINUTE_MS) * MINUTE_MS
   return useMemo(() => {
+    const { vms, hosts } = fleetStore.getState()
     const terms = parseFilter(filter, fields)
     const names = (rows: Iterable<{ name: string }>) => new Set([...rows].map(({ name }) => name))
     return { terms, ...activityQuery(terms, { vms: names(vms.values()), hosts: names(hosts.values()) }, minute) }
-  }, [filter, fields, vms, hosts, minute])
+  }, [filter, fields, minute])
 }

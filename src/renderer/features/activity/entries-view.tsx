@@ -5,16 +5,15 @@ import { Button } from '../../ui/button.tsx'
 import type { ActivityQuery } from './audit-query.ts'
 import { byDay, matching } from './entries.ts'
 import { EntryRow } from './entry-row.tsx'
-import { MAX_PAGES, useNames, useTrail } from './use-trail.ts'
+import { MAX_PAGES, NAMES, useTrail } from './use-trail.ts'
 
 /** Everything that was done, newest first, under its day; older entries when they are asked for. */
 export function EntriesView({ query, filter }: { query: ActivityQuery; filter: string }) {
   const { data, isError, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useTrail(query.trail)
-  const names = useNames()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const today = Math.floor(useNow() / 60_000) * 60_000
   const read = useMemo(() => data?.pages.flatMap(({ entries }) => entries) ?? [], [data])
-  const shown = useMemo(() => matching(read, query.rest, names), [read, query.rest, names])
+  const shown = useMemo(() => matching(read, query.rest, NAMES), [read, query.rest])
   const days = useMemo(() => byDay(shown, today), [shown, today])
   if (isError && !data)
     return (
@@ -51,7 +50,7 @@ export function EntriesView({ query, filter }: { query: ActivityQuery; filter: s
               <EntryRow
                 key={entry.id}
                 entry={entry}
-                names={names}
+                names={NAMES}
                 filter={filter}
                 open={open.has(entry.id)}
                 onToggle={() => toggle(entry.id)}

@@ -6,11 +6,10 @@ import { Button } from '../../ui/button.tsx'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
 import type { ActivityQuery } from './audit-query.ts'
 import { type Exported, readExport } from './export-trail.ts'
-import { trailRequest, useNames } from './use-trail.ts'
+import { NAMES, trailRequest } from './use-trail.ts'
 
 /** Everything the filter leaves, as JSON Lines, in a file of the downloads. */
 export function ExportButton({ query }: { query: ActivityQuery }) {
-  const names = useNames()
   const [read, setRead] = useState<number>()
   const stop = useRef<AbortController>(undefined)
   useEffect(() => () => stop.current?.abort(), [])
@@ -20,7 +19,7 @@ export function ExportButton({ query }: { query: ActivityQuery }) {
     try {
       const { signal } = stop.current
       const pages = api.audit.exportAudit({ filter: trailRequest(query.trail) }, { signal, timeoutMs: 0 })
-      const exported = await readExport(pages, { terms: query.rest, names, onRead: setRead })
+      const exported = await readExport(pages, { terms: query.rest, names: NAMES, onRead: setRead })
       save(exported)
       toastDone(exportedWords(exported))
     } catch (error) {

@@ -1,7 +1,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { api } from '../../api/transport.ts'
+import { fleetStore } from '../../state/fleet-store.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import type { TrailFilter } from './audit-query.ts'
 import type { Names } from './entries.ts'
@@ -33,8 +33,8 @@ export function useTrail(trail: TrailFilter) {
   })
 }
 
-export function useNames(): Names {
-  const vms = useFleet((f) => f.vms)
-  const hosts = useFleet((f) => f.hosts)
-  return useMemo(() => ({ vm: (id) => vms.get(id)?.name, host: (id) => hosts.get(id)?.name }), [vms, hosts])
+/** Names as they are when they are asked for: a list of what was done need not move with every report. */
+export const NAMES: Names = {
+  vm: (id) => fleetStore.getState().vms.get(id)?.name,
+  host: (id) => fleetStore.getState().hosts.get(id)?.name,
 }

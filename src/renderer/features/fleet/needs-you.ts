@@ -1,3 +1,4 @@
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
 import { hrefOf } from '../../routes.tsx'
 import { hostNeeds } from './host-needs.ts'
@@ -89,13 +90,26 @@ export type NeedLine = Need | NeedGroup
 
 export const isGroup = (line: NeedLine): line is NeedGroup => 'needs' in line
 
+const MINUTE_MS = 60_000
+const kept = new WeakMap<Vm, { minute: number; needs: readonly Need[] }>()
+
+/** Rows keep their identity while nothing of them changes: of ten thousand, most were judged before. Dates move by days. */
+function keptVmNeeds(vm: Vm, facts: FleetFacts): readonly Need[] {
+  const minute = Math.floor(facts.nowMs / MINUTE_MS)
+  const known = kept.get(vm)
+  if (known?.minute === minute) return known.needs
+  const needs = vmNeeds(vm, facts)
+  kept.set(vm, { minute, needs })
+  return needs
+}
+
 /** What a person has to look at or decide, the most pressing first, then by name. */
 export function needsOf(facts: FleetFacts): Need[] {
   const all = [
     ...appNeeds(facts),
     ...facts.tasks.flatMap(taskNeeds),
     ...facts.hosts.flatMap((host) => hostNeeds(host, facts)),
-    ...facts.vms.flatMap((vm) => vmNeeds(vm, facts)),
+    ...facts.vms.flatMap((vm) => keptVmNeeds(vm, facts)),
     ...facts.ports.flatMap(portNeeds),
   ]
   return all.sort((a, b) => rankOf(a) - rankOf(b) || a.object.name.localeCompare(b.object.name))

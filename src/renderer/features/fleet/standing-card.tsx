@@ -1,3 +1,4 @@
+import { useMemo } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -26,7 +27,8 @@ export function certificateStanding(vms: readonly Vm[], now: number): { state: S
 export function StandingCard({ vms, now }: { vms: readonly Vm[]; now: number }) {
   const clock = useClockHeadline()
   const clockWord = { good: 'In step', warn: 'Check', bad: 'Off', unknown: 'Not reported' }[clock.tone]
-  const certificates = certificateStanding(vms, now)
+  const minute = Math.floor(now / 60_000) * 60_000
+  const certificates = useMemo(() => certificateStanding(vms, minute), [vms, minute])
   return (
     <Card title="Clocks and certificates">
       <ul className="-my-1 grid">
@@ -49,12 +51,14 @@ export function StandingCard({ vms, now }: { vms: readonly Vm[]; now: number }) 
 
 function Standing({ href, name, state, text }: { href: string; name: string; state: StateView; text: string }) {
   return (
-    <li className="flex flex-wrap items-baseline gap-x-3 border-line border-b py-1.5 last:border-b-0">
-      <a href={href} className="w-24 shrink-0 font-medium hover:underline">
-        {name}
-      </a>
-      <StateWord state={state} />
-      <span className="min-w-0 flex-1 basis-48 text-dim">{text}</span>
+    <li className="border-line border-b py-2 last:border-b-0">
+      <p className="flex items-baseline justify-between gap-3">
+        <a href={href} className="font-medium hover:underline">
+          {name}
+        </a>
+        <StateWord state={state} />
+      </p>
+      <p className="text-dim text-xs leading-5">{text}</p>
     </li>
   )
 }
