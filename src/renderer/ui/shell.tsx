@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { DetailsDrawer } from '../features/details/details-drawer.tsx'
 import { CheckingBanner } from '../features/tasks/checking-banner.tsx'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
@@ -12,9 +12,11 @@ import { leave, useDetailsKeys } from './drawer.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { keyOf } from './key-table.ts'
 import { useKeyPrefix, useKeys } from './keys.ts'
+import { usePageTitle } from './page-title.ts'
 import { Palette } from './palette.tsx'
 import { AREA, PLACES, Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
+import { usePageFocus } from './use-page-focus.ts'
 
 const GOES_BY_KEY = Object.fromEntries(PLACES.map(({ key, route }) => [keyOf(key, {}), () => go(route)]))
 
@@ -24,6 +26,11 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
   const [keys, setKeys] = useState(false)
   // Colour says that something is confirmed; while nothing is told there is none.
   const lost = useFleet((f) => f.feed.state === 'lost')
+  const title = usePageTitle(route)
+  useEffect(() => {
+    document.title = title
+  }, [title])
+  usePageFocus(route)
   useKeyPrefix('g')
   useDetailsKeys()
   useKeys({

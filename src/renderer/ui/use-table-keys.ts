@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type RefObject, useLayoutEffect, useRef } from 'react'
 import { type Line, parentIndex } from '../lib/row-tree.ts'
 import { usePreferences } from '../state/preferences.ts'
+import { defaultKeyOf } from './key-table.ts'
 import { useKeys } from './keys.ts'
 import type { RowActs } from './table-row.tsx'
 
@@ -45,6 +46,9 @@ function useMoveTo<T>({ scroller, lines, rowHeight, acts }: KeysOf<T>) {
   }
 }
 
+/** The shipped key of what was pressed: a person may have put another in its place. */
+const meant = (event: KeyboardEvent): string | undefined => defaultKeyOf(event.key.toLowerCase())
+
 const isOnRow = (target: EventTarget): target is HTMLElement =>
   target instanceof HTMLElement && (target.dataset['row'] !== undefined || target.matches('[data-row] [type=checkbox]'))
 
@@ -65,8 +69,7 @@ export function useTableKeys<T>(of: KeysOf<T>) {
     const mod = event.ctrlKey || event.metaKey
     if (mod && event.key.toLowerCase() === 'a') onSelectAll(true)
     else if (event.key === 'Escape' && of.hasSelected) onSelectAll(false)
-    else if (!mod && event.key.toLowerCase() === 'x' && usePreferences.getState().singleKeys)
-      acts.choose(line.id, event.shiftKey)
+    else if (!mod && meant(event) === 'x' && usePreferences.getState().singleKeys) acts.choose(line.id, event.shiftKey)
     else return false
     return true
   }
@@ -89,14 +92,15 @@ export function useTableKeys<T>(of: KeysOf<T>) {
     const isLetter = event.key.length === 1 && event.key !== ' '
     if (event.ctrlKey || event.metaKey || event.altKey) return false
     if (isLetter && !usePreferences.getState().singleKeys) return false
-    return event.key.length === 1 && onKey?.(event.key, line.row) === true
+    const key = meant(event)
+    return event.key.length === 1 && key !== undefined && onKey?.(key, line.row) === true
   }
   return (event: KeyboardEvent): void => {
     const line = lines[at]
     if (!line || !isOnRow(event.target)) return
     const onBox = event.target.dataset['row'] === undefined
     if (event.key === 'Enter') acts.open(line.id)
-    else if (event.key === '.' && !onBox) event.target.querySelector<HTMLElement>('[data-row-menu]')?.click()
+    else if (meant(event) === '.' && !onBox) event.target.querySelector<HTMLElement>('[data-row-menu]')?.click()
     else if (!movedBy(event, line) && !chosenBy(event, line) && !(!onBox && toldBy(event, line))) return
     event.preventDefault()
   }
