@@ -13,6 +13,10 @@ import {
   linesOf,
   needsOf,
 } from '../../../../../src/renderer/features/fleet/needs-you.ts'
+import { HOST_FILTER_FIELDS, hostFilterRecord } from '../../../../../src/renderer/features/hosts/host-filter.ts'
+import { VM_FILTER_FIELDS, vmFilterRecord } from '../../../../../src/renderer/features/vms/view-model.ts'
+import { type FilterRecord, matchesFilter, parseFilter } from '../../../../../src/renderer/lib/filter.ts'
+import { parseRoute } from '../../../../../src/renderer/routes.tsx'
 import { aPort } from '../../../../support/fake-fleet/port-scene.ts'
 import { aGuestClock, aHost, aHostClock, aTask, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
@@ -100,6 +104,18 @@ const EXAMPLES: Record<Cause, [Given, label: string, act: string]> = {
 describe('what needs a person', () => {
   it.each(Object.entries(EXAMPLES))('%s is one line with one button', (cause, [given, label, act]) => {
     expect(needs(given).map((one) => [one.cause, CAUSES[one.cause].label, one.act.kind])).toEqual([[cause, label, act]])
+  })
+
+  it.each(Object.entries(EXAMPLES))('%s, when many have it, leads to a list that has them all', (cause, [given]) => {
+    const route = parseRoute(CAUSES[cause as Cause].all)
+    const rows = { hosts: given.hosts ?? [], vms: given.vms ?? [] }
+    const found = (filter: string, fields: readonly string[], record: FilterRecord) =>
+      matchesFilter(record, parseFilter(filter, fields))
+    if (route.page === 'hosts')
+      for (const one of rows.hosts)
+        expect(found(route.filter, HOST_FILTER_FIELDS, hostFilterRecord(one, NOW)), route.filter).toBe(true)
+    if (route.page === 'vms')
+      for (const one of rows.vms) expect(found(route.filter, VM_FILTER_FIELDS, vmFilterRecord(one, NOW))).toBe(true)
   })
 
   it('is nothing in a fleet that is well, works on something, or mends itself', () => {
