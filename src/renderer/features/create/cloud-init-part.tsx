@@ -1,14 +1,15 @@
 import { FileUp, Redo2, Undo2 } from 'lucide-react'
-import { lazy, type RefObject, Suspense, useId, useRef, useState } from 'react'
-import type { Finding } from '../../../ipc/cloud-init/finding.ts'
+import { lazy, Suspense, useId, useRef, useState } from 'react'
+import type { Edit, Finding } from '../../../ipc/cloud-init/finding.ts'
 import { LIMITS } from '../../../ipc/units.ts'
 import { cx } from '../../lib/class-names.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { ViewToggle } from '../../ui/view-toggle.tsx'
 import { CloudInitFindings } from './cloud-init-findings.tsx'
 import { CloudInitForm } from './cloud-init-form.tsx'
-import { findingsSummary } from './cloud-init-text.ts'
+import { findingsSummary, inOrder } from './cloud-init-text.ts'
 import type { EditorHandle } from './code-editor.tsx'
+import { edited } from './form-patch.ts'
 import { readForm } from './form-view.ts'
 import type { Findings } from './use-findings.ts'
 
@@ -33,6 +34,11 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
   const note = useId()
   const found = value === '' ? [] : findings.found
   const refused = found.some(({ severity }) => severity === 'error')
+  /** Through the editor, so that undo knows it; without one the text alone. */
+  const change = (edits: readonly Edit[]) => {
+    if (editor.current) editor.current.change(edits)
+    else onChange(inOrder(edits).reduce(edited, value))
+  }
   const jump = ({ line, column }: Pick<Finding, 'line' | 'column'>) => {
     setView('yaml')
     requestAnimationFrame(() => editor.current?.jump(line, column))
@@ -78,13 +84,15 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
           Tab indents; Esc, then Tab, leaves the editor. F8 goes to the next finding. Given to the guest byte for byte.
         </p>
       </div>
-      {view === 'form' && <FormView value={value} editor={editor} onJump={(line) => jump({ line })} />}
+      {view === 'form' && (
+        <FormView value={value} onEdit={(edit) => change([edit])} onJump={(line) => jump({ line })} />
+      )}
       {found.length > 0 && (
         <CloudInitFindings
           found={found}
           current={findings.of === value}
           onJump={jump}
-          onApply={({ edits }) => edits && editor.current?.change(edits)}
+          onApply={({ edits }) => edits && change(edits)}
         />
       )}
     </div>
@@ -93,23 +101,15 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
 
 function FormView({
   value,
-  editor,
+  onEdit,
   onJump,
 }: {
   value: string
-  editor: RefObject<EditorHandle | null>
+  onEdit: (edit: Edit) => void
   onJump: (line: number) => void
 }) {
   const reading = readForm(value)
-  if ('view' in reading)
-    return (
-      <CloudInitForm
-        view={reading.view}
-        text={value}
-        onEdit={(edit) => editor.current?.change([edit])}
-        onJump={onJump}
-      />
-    )
+  if ('view' in reading) return <CloudInitForm view={reading.view} text={value} onEdit={onEdit} onJump={onJump} />
   return (
     <div role="note" className="rounded-md border border-warn/40 bg-warn/6 p-3">
       <p className="font-medium">The form cannot express this text, and leaves it as it is.</p>

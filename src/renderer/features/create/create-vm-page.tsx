@@ -1,6 +1,8 @@
 import { useMemo, useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
+import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
+import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Template } from '../../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { go, hrefOf } from '../../routes.tsx'
 import { useHosts, useImages, useTasks, useVms } from '../../state/use-fleet.ts'
@@ -35,6 +37,8 @@ import { useFindings } from './use-findings.ts'
 import { WhatPart } from './what-part.tsx'
 import { WherePart } from './where-part.tsx'
 
+const CREATE_KEYS = navigator.platform.startsWith('Mac') ? '⌘ ⏎' : 'Ctrl ⏎'
+
 /** One page, four parts, and beside it what will come of it. */
 export function CreateVmPage({ host }: { host: string }) {
   const hosts = useHosts()
@@ -46,7 +50,8 @@ export function CreateVmPage({ host }: { host: string }) {
   const { draft, set, restored, startOver, done } = useCreateDraft(() => freeName(taken), host)
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)
-  const image = images.find(({ id }) => id === draft.image) ?? images.find(({ isDefault }) => isDefault)
+  const chosen = hosts.find(({ id }) => id === draft.host)
+  const image = images.find(({ id }) => id === draft.image) ?? defaultFor(images, hosts, draft.network, chosen)
   const shape = checkedShape(draft, image)
   const need: Need = {
     vcpus: shape.vcpus,
@@ -55,12 +60,15 @@ export function CreateVmPage({ host }: { host: string }) {
     arch: draft.image === '' ? '' : (image?.arch ?? ''),
     network: draft.network,
   }
-  const chosen = hosts.find(({ id }) => id === draft.host)
   const auto = pickFor(hosts, need)
   const picked = chosen ? { place: placeOn(chosen, need), why: 'chosen' } : auto
   const findings = useFindings(draft.cloudInit)
   const networks = networksOf(hosts, draft.host)
   const problems = createVmProblems(draft, image, taken, draft.cloudInit === '' ? [] : findings.found, networks)
+  if (draft.host !== '' && !chosen)
+    problems.push({ field: 'host', problem: 'it is not in the fleet any more; choose another' })
+  if (draft.image !== '' && draft.image !== image?.id)
+    problems.push({ field: 'image', problem: 'it is not here any more; choose another' })
   const problem = (field: string) => problems.find((p) => p.field === field)?.problem
   const os = image?.os ?? ''
   const arch = image?.arch ?? ''
@@ -173,16 +181,27 @@ export function CreateVmPage({ host }: { host: string }) {
               type="submit"
               look="primary"
               disabled={problems.length > 0 || blocked !== undefined || sending}
-              title="Ctrl+Enter"
+              title={`${CREATE_KEYS}, wherever the caret is`}
             >
               {sending ? 'Asking…' : 'Create'}
-              {!sending && <kbd className="font-normal text-xs opacity-80">Ctrl ⏎</kbd>}
+              {!sending && (
+                <kbd aria-hidden className="font-normal text-xs opacity-80">
+                  {CREATE_KEYS}
+                </kbd>
+              )}
             </Button>
           </div>
         </footer>
       </form>
     </Page>
   )
+}
+
+/** The default for the host it would be on: every architecture has its own. */
+function defaultFor(images: readonly Image[], hosts: readonly Host[], network: string, chosen: Host | undefined) {
+  const { arch } = chosen ?? pickFor(hosts, { vcpus: 0, memMb: 0, diskGb: 0, arch: '', network })?.place.host ?? {}
+  const defaults = images.filter(({ isDefault }) => isDefault)
+  return defaults.find((one) => one.arch === arch) ?? defaults[0]
 }
 
 const blockedBy = (hosts: number, images: number, refused: string | undefined): string | undefined =>
