@@ -99,6 +99,7 @@ export function vmScene(now: number): FleetState {
     trust: create(GuestTrustSchema, { revocations: 'current', detail: '', asOf: at(now - 40_000) }),
   })
   Object.assign(vm('web-13'), {
+    cloudInitBytes: 812,
     ...{
       clockPolicy: 'auto',
       clock: aGuestClock(-320, now),

@@ -68,6 +68,7 @@ export function vmView(row: VmRow, around: VmSurroundings): Vm {
     autostartDelayS: row.autostartDelayS,
     autostartOrder: row.autostartOrder,
     cloneOf: row.cloneOf,
+    cloudInitBytes: row.cloudInit.length,
     needsRestart: seen?.needsRestart ?? [],
     sshName: connectName(row.tenant, row.name),
     hostUnknown: !isAnswering(live, monotonicNow),

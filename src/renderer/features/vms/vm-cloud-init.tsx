@@ -1,5 +1,6 @@
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cloudInitVerdict, type GuestVerdict, payloadVerdict } from '../../../ipc/guest-words.ts'
+import { LIMITS } from '../../../ipc/units.ts'
 import { formatAgo, formatDuration } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
@@ -17,7 +18,7 @@ export function CloudInitPart({ vm }: { vm: Vm }) {
   if (vm.power !== 'running')
     return (
       <Centred>
-        <p className="text-dim">It does not run. A guest is asked while it does.</p>
+        <p className="text-dim">It does not run. A guest is asked while it does. user-data: {userDataWords(vm)}.</p>
       </Centred>
     )
   const { guest } = vm
@@ -49,6 +50,7 @@ export function CloudInitPart({ vm }: { vm: Vm }) {
       <Card title="Who says so">
         <Facts
           rows={[
+            ['user-data', userDataWords(vm)],
             ['Guest agent', agentWords(vm)],
             ['Last asked', askedWords(asOf, vm.hostUnknown, now)],
           ]}
@@ -116,6 +118,12 @@ function Modules({ modules }: { modules: Guest['modules'] }) {
       ))}
     </ul>
   )
+}
+
+function userDataWords({ cloudInitBytes }: Vm): string {
+  if (cloudInitBytes === undefined) return 'not known here'
+  if (cloudInitBytes === 0) return 'none was given'
+  return `${cloudInitBytes.toLocaleString('en')} of ${LIMITS.cloudInitBytes.toLocaleString('en')} bytes, as it was written; it is not shown`
 }
 
 function agentWords({ guest }: Vm): string {

@@ -289,6 +289,13 @@ export declare type Vm = Message<"eitri.fleet.v1.Vm"> & {
    * @generated from field: optional eitri.fleet.v1.GuestTrust trust = 45;
    */
   trust?: GuestTrust | undefined;
+
+  /**
+   * Bytes of its user-data; the text itself is not shown. 0 = it has none. Absent = not known: nobody owns it.
+   *
+   * @generated from field: optional uint32 cloud_init_bytes = 46;
+   */
+  cloudInitBytes?: number | undefined;
 };
 
 /**
