@@ -2,6 +2,7 @@ import { MonitorOff } from 'lucide-react'
 import { ActivityPage } from './features/activity/activity-page.tsx'
 import { ClockPage } from './features/clock/clock-page.tsx'
 import { ConsolesPage } from './features/consoles/consoles-page.tsx'
+import { CreateVmPage } from './features/create/create-vm-page.tsx'
 import { FleetPage } from './features/fleet/fleet-page.tsx'
 import { AddHostPage } from './features/hosts/add-host-page.tsx'
 import { FirstRun } from './features/hosts/first-run.tsx'
@@ -14,13 +15,13 @@ import { PortSheets } from './features/ports/port-sheets.tsx'
 import { PortsPage } from './features/ports/ports-page.tsx'
 import { SettingsPage } from './features/settings/settings-page.tsx'
 import { TrustPage } from './features/trust/trust-page.tsx'
-import { CreateVmPage } from './features/create/create-vm-page.tsx'
 import { VmDetail } from './features/vms/vm-detail.tsx'
 import { VmSheets } from './features/vms/vm-sheets.tsx'
 import { VmsPage } from './features/vms/vms-page.tsx'
-import { type Route, useRoute } from './routes.tsx'
+import { hrefOf, type Route, useRoute } from './routes.tsx'
 import { usePreferences } from './state/preferences.ts'
 import { useFleet } from './state/use-fleet.ts'
+import { Drawn } from './ui/drawn.tsx'
 import { EmptyState } from './ui/empty-state.tsx'
 import { Shell } from './ui/shell.tsx'
 import { Toasts } from './ui/toasts.tsx'
@@ -45,11 +46,15 @@ export function App() {
   return (
     <>
       <Shell route={firstRun ? { page: 'hosts', filter: '' } : route}>
-        {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
+        <Drawn what="This page" of={hrefOf(route)}>
+          {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
+        </Drawn>
       </Shell>
-      <VmSheets />
-      <HostSheets />
-      <PortSheets />
+      <Drawn what="This sheet" of={hrefOf(route)}>
+        <VmSheets />
+        <HostSheets />
+        <PortSheets />
+      </Drawn>
       <Toasts dark={dark} />
     </>
   )

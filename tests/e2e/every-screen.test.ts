@@ -23,7 +23,8 @@ async function visit(page: Page, href: string): Promise<void> {
   await page.evaluate((hash) => {
     location.hash = hash
   }, href)
-  await expect(page.locator('main')).not.toBeEmpty()
+  await expect(page.locator('main'), href).not.toBeEmpty()
+  await expect(page.getByRole('alert', { name: 'could not be drawn' }), href).toHaveCount(0)
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
   await page.waitForFunction(() => document.querySelectorAll('main [aria-busy=true]').length === 0, undefined, {
     timeout: 5_000,
