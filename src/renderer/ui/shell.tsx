@@ -12,11 +12,12 @@ import { leave, useDetailsKeys } from './drawer.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { keyOf } from './key-table.ts'
 import { useKeyPrefix, useKeys } from './keys.ts'
+import { PageBoundary } from './page-boundary.tsx'
 import { usePageTitle } from './page-title.ts'
 import { Palette } from './palette.tsx'
 import { AREA, PLACES, Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
-import { usePageFocus } from './use-page-focus.ts'
+import { pageKey, usePageFocus } from './use-page-focus.ts'
 
 const GOES_BY_KEY = Object.fromEntries(PLACES.map(({ key, route }) => [keyOf(key, {}), () => go(route)]))
 
@@ -58,9 +59,11 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
           <TopBar onPalette={() => setPalette(true)} />
           <div className="relative flex min-h-0 flex-1">
             <main data-region="main" tabIndex={-1} className={cx('min-w-0 flex-1 outline-none', lost && 'grayscale')}>
-              {children}
+              <PageBoundary page={pageKey(route)}>{children}</PageBoundary>
             </main>
-            <DetailsDrawer />
+            <PageBoundary page={pageKey(route)}>
+              <DetailsDrawer />
+            </PageBoundary>
           </div>
         </div>
       </div>

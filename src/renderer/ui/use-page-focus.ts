@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 import type { Route } from '../routes.tsx'
 
 /** What makes a page another one: its kind and its object, not its filter or tab. */
-const pageKey = (route: Route): string => `${route.page} ${'id' in route ? route.id : ''}`
+export const pageKey = (route: Route): string => `${route.page} ${'id' in route ? route.id : ''}`
 
 /** After a move the focus is in the new page: on the row that was left when it is a list, else on the page, unless it took it itself. */
 export function usePageFocus(route: Route): void {
