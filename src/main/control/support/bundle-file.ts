@@ -28,6 +28,7 @@ export function fileOf(
     if (chars > MAX_FILE_CHARS) cut++
     else kept.push(line)
   }
+  if (kept.length === 0) kept.push('none')
   if (cut > 0) kept.push(`(${cut} more lines are left out)`)
   return { name, about, text: `${kept.join('\n')}\n`, redacted: redactor.taken }
 }

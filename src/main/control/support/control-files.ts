@@ -46,7 +46,12 @@ export const aboutFile = (labels: Labels, about: AboutFacts): BundleText =>
         made: about.now.toISOString(),
         'up for s': Math.round(about.upMs / 1000),
       },
-      ...{ platform: about.platform, arch: about.arch, node: r.version(about.node), os: r.sentence(about.osRelease) },
+      ...{
+        platform: about.platform,
+        arch: about.arch,
+        node: r.version(about.node),
+        kernel: /^\d{1,3}(\.\d{1,4}){1,2}/.exec(about.osRelease)?.[0],
+      },
       ...{ processors: about.cpus, 'memory of this process': about.memoryBytes, keychain: about.keychain },
       'data folder': about.defaultFolder ? 'the default one' : 'one that was chosen',
     }),

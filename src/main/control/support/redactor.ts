@@ -99,7 +99,14 @@ export class Redactor {
     if (/^[0-9a-f]{64}$/.test(core)) return this.label('digest', core)
     if (isKnown(core)) return core
     if (ADDRESS.some((pattern) => pattern.test(core))) return this.label('address', core)
+    // A path says little, and may say who somebody is.
+    if (/^[~.]?\//.test(core)) return this.#path()
     return this.out(core.length >= SECRET_CHARS ? 'secret' : 'text')
+  }
+
+  #path(): string {
+    this.#count('text')
+    return '[path]'
   }
 
   #count(kind: TakenKind, n = 1): void {

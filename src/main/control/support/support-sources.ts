@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { cpus, type as osType, release } from 'node:os'
+import { cpus, release } from 'node:os'
 import type { FleetState } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FleetView } from '../api/fleet-view.ts'
 import { controlPaths } from '../node-ports.ts'
@@ -30,7 +30,7 @@ export function supportSources({ ports, stores, view, retention, storeState }: S
     logPath: paths.logFile,
     home: env['HOME'],
     about: () => ({
-      ...{ version, platform, arch, node: process.versions.node, osRelease: `${osType()} ${release()}` },
+      ...{ version, platform, arch, node: process.versions.node, osRelease: release() },
       ...{ upMs: clock.monotonic() - began, memoryBytes: process.memoryUsage().rss, cpus: cpus().length },
       ...{ keychain: keychain !== undefined, defaultFolder: controlPaths({ env }).dataDir === paths.dataDir },
       now: new Date(clock.now()),

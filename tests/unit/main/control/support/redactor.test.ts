@@ -38,6 +38,7 @@ describe('a sentence that leaves this computer', () => {
     ['loses a key whole', 'key -----BEGIN X-----\nAAAA\n-----END X----- refused', 'key [secret] refused'],
     ['loses a key without an end', 'key -----BEGIN X-----\nAAAA BBBB', 'key [secret]'],
     ['keeps versions', 'agent 1.4.2 or 0.1.0-dev', 'agent 1.4.2 or 0.1.0-dev'],
+    ['loses paths', 'read /home/ada/x.sock, ~/.ssh/id failed', 'read [path], [path] failed'],
     ['loses long numbers, which may be codes', 'code 493021', 'code [text]'],
     ['has labels for fingerprints and digests', `SHA256:abc ${'c'.repeat(64)}`, 'key-1 digest-1'],
   ])('%s', (_, text, told) => expect(redactor().sentence(text)).toBe(told))
