@@ -1,5 +1,5 @@
 import { Monitor, Plus } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
 import { hrefOf, replaceRoute } from '../../routes.tsx'
@@ -7,7 +7,7 @@ import { useNow } from '../../state/now.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'
-import { useFleet, useVms } from '../../state/use-fleet.ts'
+import { useFleet, useFleetShallow, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { FilterBox } from '../../ui/filter-box.tsx'
@@ -32,7 +32,7 @@ export function VmsPage({ filter }: { filter: string }) {
   const hosts = useScopedHosts()
   const shown = useShown(vms, filter)
   const view = usePreferences((p) => p.vmsView)
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useSelection()
   const [bulk, setBulk] = useState<{ act: BulkAct; ids: readonly string[] }>()
   const setFilter = useCallback((text: string) => replaceRoute({ page: 'vms', filter: text }), [])
   const sheet = bulk && {
@@ -86,6 +86,17 @@ export function VmsPage({ filter }: { filter: string }) {
       {sheet && (bulk.act.do === 'labels' ? <BulkLabels {...sheet} /> : <BulkSheet {...sheet} act={bulk.act} />)}
     </Page>
   )
+}
+
+/** What is chosen; a VM that is gone is chosen no more. */
+function useSelection() {
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
+  const gone = useFleetShallow((f) => [...chosen].filter((id) => !f.vms.has(id)))
+  const selected = useMemo(
+    () => (gone.length === 0 ? chosen : new Set([...chosen].filter((id) => !gone.includes(id)))),
+    [chosen, gone],
+  )
+  return [selected, choose] as const
 }
 
 /** State words with a clock time in them only change with the data; a minute is fine enough for matching them. */
