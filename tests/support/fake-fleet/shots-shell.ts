@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { FakeFleet } from './fake-fleet.ts'
-import { at, aTask } from './rows.ts'
+import { aTask, at } from './rows.ts'
 import { busyScene, clockScene } from './scenes.ts'
 import type { Shot } from './shot-list.ts'
 
@@ -56,11 +56,19 @@ const bell = async (page: Page, fleet: FakeFleet) => {
   await opened(page)
   await page.waitForTimeout(1500)
   const [web, db] = [fleet.vm('web-12'), fleet.vm('db-3')]
-  for (const vm of [web, db]) Object.assign(vm, { reason: 'vm/panicked', detail: 'Kernel panic: Attempted to kill init' })
+  for (const vm of [web, db])
+    Object.assign(vm, { reason: 'vm/panicked', detail: 'Kernel panic: Attempted to kill init' })
   const old = fleet.vm('old-ci')
   old.quarantineEndsAt = at(Date.now() + 22 * 3_600_000)
   fleet.tell({ vms: [web, db, old] })
   await page.getByRole('button', { name: 'Notices, 1 new' }).click()
+}
+
+const inHighContrast = async (page: Page) => {
+  await opened(page)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('high contrast')
+  await page.keyboard.press('Enter')
 }
 
 export const SHELL_SHOTS: Shot[] = [
@@ -95,6 +103,7 @@ export const SHELL_SHOTS: Shot[] = [
       await page.getByRole('heading', { name: 'Hosts' }).waitFor()
       await page.keyboard.press('j')
       await page.keyboard.press('Space')
+      await page.getByRole('complementary').waitFor()
     },
   },
   {
@@ -145,6 +154,21 @@ export const SHELL_SHOTS: Shot[] = [
     act: async (page) => {
       await opened(page)
       await page.keyboard.press('?')
+    },
+  },
+  { name: 'sf-high-contrast', path: '/vms', scene: shellScene, act: inHighContrast },
+  { name: 'sg-high-contrast-dark', path: '/vms', scene: shellScene, act: inHighContrast, dark: true },
+  { name: 'sh-reflow', path: '/vms', scene: shellScene, act: opened, size: { width: 320, height: 640 } },
+  {
+    name: 'si-checking',
+    path: '/vms',
+    scene: shellScene,
+    act: async (page, fleet) => {
+      await opened(page)
+      fleet.goDown()
+      await page.getByText('has not answered since').waitFor()
+      fleet.comeBack()
+      await page.getByText('Checking 2 hosts').waitFor()
     },
   },
 ]
