@@ -35,8 +35,10 @@ export function FleetPage() {
     >
       <div className="min-h-0 flex-1 overflow-y-auto bg-bg p-5">
         <div className="mx-auto grid max-w-6xl gap-4">
-          <p className="flex flex-wrap items-baseline justify-between gap-x-4 text-base" role="status">
-            <span className="font-medium">{healthWords({ answering, all: hosts.length }, needs.length)}</span>
+          <p className="flex flex-wrap items-baseline justify-between gap-x-4 text-base">
+            <span role="status" className="font-medium">
+              {healthWords({ answering, all: hosts.length }, needs.length)}
+            </span>
             <AsOf />
           </p>
           <NeedsList needs={needs} />

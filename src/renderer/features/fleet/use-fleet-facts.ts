@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { useInfo } from '../../api/queries.ts'
+import { queryKeys } from '../../api/queries.ts'
 import { api } from '../../api/transport.ts'
 import { useNow } from '../../state/now.ts'
 import { useScopedHosts, useScopedPorts, useScopedVms } from '../../state/scope.ts'
@@ -8,6 +8,8 @@ import { useTasks } from '../../state/use-fleet.ts'
 import type { FleetFacts } from './need.ts'
 
 const CAS_FRESH_MS = 60_000
+/** A store that goes bad is told by nobody else. */
+const INFO_AGAIN_MS = 30_000
 
 /** The part of the fleet in scope, as the page judges it. */
 export function useFleetFacts(): FleetFacts {
@@ -15,7 +17,11 @@ export function useFleetFacts(): FleetFacts {
   const vms = useScopedVms()
   const tasks = useTasks()
   const ports = useScopedPorts()
-  const { data: info } = useInfo()
+  const { data: info } = useQuery({
+    queryKey: queryKeys.info,
+    queryFn: () => api.fleet.getInfo({}),
+    refetchInterval: INFO_AGAIN_MS,
+  })
   const { data: cas } = useQuery({
     queryKey: ['trust', 'cas'],
     queryFn: () => api.trust.listCas({}),

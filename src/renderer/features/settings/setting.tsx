@@ -56,7 +56,7 @@ export function Choice<T extends string | number>({
         <label
           key={one}
           className={cx(
-            'flex h-7 items-center rounded px-2.5 transition-colors',
+            'relative flex h-7 items-center rounded px-2.5 transition-colors',
             'has-focus-visible:outline-2 has-focus-visible:outline-accent',
             one === value
               ? 'bg-panel font-medium text-ink shadow-[inset_0_0_0_1px_var(--line-strong)]'
