@@ -15,7 +15,15 @@ import { HeadlineNote } from './clock-headline.tsx'
 import { ClockLimits } from './clock-limits.tsx'
 import { ClockStoryCard } from './clock-story-card.tsx'
 import { ResyncButton } from './resync-button.tsx'
-import { guestClockView, guestRow, hasClock, hostClockView, isClockOld, whyNotSettable } from './view-model.ts'
+import {
+  guestClockView,
+  guestRow,
+  hasClock,
+  hostClockView,
+  isClockOld,
+  sinceWords,
+  whyNotSettable,
+} from './view-model.ts'
 
 /** The Clock part of a VM: how far off, what that breaks, what was done, who keeps it. */
 export function GuestClockPart({ vm }: { vm: Vm }) {
@@ -65,7 +73,9 @@ function sentence(vm: Vm): { tone: 'good' | 'warn' | 'bad' | 'unknown'; text: st
     case 'Jumped':
       return {
         tone: 'bad',
-        text: by ? `Its clock is ${by}.` : 'It stood still, and its clock was not seen right since.',
+        text: by
+          ? `Its clock is ${by}${sinceWords(clock, Date.now())}.`
+          : 'It stood still, and its clock was not seen right since.',
         next: '',
       }
     default:

@@ -133,12 +133,25 @@ export function lastActWords(clock: GuestClock | undefined, nowMs: number): stri
   return act ? [timeOf(msOf(act.at), nowMs), actWords(act)].filter(Boolean).join(' ') : ''
 }
 
-const STOOD_STILL = new Set(['resume', 'restore', 'stall', 'host_wake'])
+const STOOD_STILL: Record<string, string> = {
+  resume: 'it was resumed',
+  restore: 'it was restored',
+  stall: 'it stood still',
+  host_wake: 'its host woke',
+}
+
+/** ` since it was resumed at 13:59:40`, for a clock nobody has set right after that; empty = nobody knows since when. */
+export function sinceWords(clock: GuestClock | undefined, nowMs: number): string {
+  const act = clock?.lastAct
+  const what = lookup(STOOD_STILL, act?.cause ?? '')
+  const at = timeOf(msOf(act?.at), nowMs)
+  return what && act?.result !== 'done' && at !== '' ? ` since ${what} at ${at}` : ''
+}
 
 /** Whether its clock was seen right after it last stood still; undefined = it did not, as far as is known. */
 export function resumeCheck(clock: GuestClock | undefined, nowMs: number): StateView | undefined {
   const act = clock?.lastAct
-  if (!act || !STOOD_STILL.has(act.cause)) return undefined
+  if (!act || lookup(STOOD_STILL, act.cause) === undefined) return undefined
   const at = timeOf(msOf(act.at), nowMs)
   const detail = actWords(act)
   if (act.result === '') return { word: 'Being checked', tone: 'busy', detail }

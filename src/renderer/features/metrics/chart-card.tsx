@@ -2,7 +2,7 @@ import { type KeyboardEvent, lazy, Suspense } from 'react'
 import { cx } from '../../lib/class-names.ts'
 import { formatTime } from '../../lib/format.ts'
 import { type Chart, extremes, sayLines } from './charts.ts'
-import { type Crosshair, useCrosshair } from './crosshair.ts'
+import { type Crosshair, nearest, useCrosshair } from './crosshair.ts'
 import type { Gap, Sample } from './series.ts'
 
 const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })))
@@ -53,11 +53,11 @@ function Reading({
   crosshair,
   isOld,
 }: Pick<ChartCardProps, 'chart' | 'samples' | 'crosshair' | 'isOld'>) {
-  const index = useCrosshair(crosshair)
-  const sample = index === undefined ? samples.at(-1) : samples[index]
+  const pointed = useCrosshair(crosshair)
+  const sample = pointed === undefined ? samples.at(-1) : samples[nearest(samples, pointed)]
   return (
     <div className="ml-auto flex flex-wrap items-center gap-x-4 text-xs tabular-nums">
-      {index !== undefined && sample && <span className="text-faint">{timeOf(sample)}</span>}
+      {pointed !== undefined && sample && <span className="text-faint">{timeOf(sample)}</span>}
       {chart.lines.map(({ label, of }, i) => {
         const value = sample && of(sample)
         return (
@@ -71,7 +71,7 @@ function Reading({
               )}
             />
             <span className="text-faint">{label}</span>
-            <span className={isOld && index === undefined ? 'text-faint' : ''}>
+            <span className={isOld && pointed === undefined ? 'text-faint' : ''}>
               {value === undefined ? '–' : chart.say(value)}
             </span>
           </span>
@@ -86,18 +86,18 @@ const timeOf = ({ atMs }: Sample) => formatTime(new Date(atMs), new Date())
 /** Arrows move the crosshair of the whole group; what stands there is read out. */
 function Pointed({ children, ...props }: ChartCardProps & { children: React.ReactNode }) {
   const { chart, name, samples, crosshair } = props
-  const index = useCrosshair(crosshair)
+  const pointed = useCrosshair(crosshair)
   const last = samples.length - 1
-  const at = index ?? last
+  const at = pointed === undefined ? last : nearest(samples, pointed)
   const sample = samples[at]
   const onKeyDown = (event: KeyboardEvent) => {
     const to = {
       ...{ ArrowLeft: at - 1, ArrowRight: at + 1, ArrowDown: at - 1, ArrowUp: at + 1 },
       ...{ PageDown: at - PAGE, PageUp: at + PAGE, Home: 0, End: last },
     }[event.key]
-    if (event.key === 'Escape' && index !== undefined) crosshair.move(undefined)
+    if (event.key === 'Escape' && pointed !== undefined) crosshair.move(undefined)
     else if (to !== undefined && !event.metaKey && !event.ctrlKey && !event.altKey)
-      crosshair.move(Math.max(0, Math.min(last, to)))
+      crosshair.move(samples[Math.max(0, Math.min(last, to))]?.atMs)
     else return
     event.preventDefault()
     event.stopPropagation()

@@ -53,7 +53,7 @@ export function ChartGroup({ subject, name, charts, host, title }: ChartGroupPro
       </div>
       {fault && <FaultNotice fault={fault} tone="warn" />}
       {data ? (
-        <Shown {...{ charts, name, data, spanMs: span.ms, asTable, isOld: !answers || fault !== undefined }} />
+        <Shown {...{ charts, name, data, asTable, isOld: !answers || fault !== undefined }} />
       ) : (
         !fault && <Nothing>{answers ? `Asking ${host.name} for ${span.words}…` : whyNone(host)}</Nothing>
       )}
@@ -99,20 +99,19 @@ function Shown({
   charts,
   name,
   data,
-  spanMs,
   asTable,
   isOld,
 }: {
   charts: readonly Chart[]
   name: string
   data: History
-  spanMs: number
   asTable: boolean
   isOld: boolean
 }) {
   const [crosshair] = useState(createCrosshair)
   const toMs = data.askedAt
-  const fromMs = toMs - spanMs
+  // While another span is on its way the one before is shown, on its own scale.
+  const fromMs = toMs - data.spanMs
   const samples = useMemo(() => broken(data), [data])
   const gaps = useMemo(() => gapsOf(data, fromMs, toMs), [data, fromMs, toMs])
   if (data.samples.length === 0) return <Nothing>Nothing was measured in this time.</Nothing>

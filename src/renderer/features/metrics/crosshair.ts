@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
-/** One moment pointed at in all charts of a group at the same time; undefined = none. */
+/** One moment pointed at in all charts of a group, which goes on being that moment while newer samples come; undefined = none. */
 export interface Crosshair {
-  index: () => number | undefined
-  move: (index: number | undefined) => void
+  at: () => number | undefined
+  move: (atMs: number | undefined) => void
   subscribe: (listener: () => void) => () => void
 }
 
@@ -11,10 +11,10 @@ export function createCrosshair(): Crosshair {
   let current: number | undefined
   const listeners = new Set<() => void>()
   return {
-    index: () => current,
-    move(index) {
-      if (index === current) return
-      current = index
+    at: () => current,
+    move(atMs) {
+      if (atMs === current) return
+      current = atMs
       for (const tell of listeners) tell()
     },
     subscribe(listener) {
@@ -25,4 +25,17 @@ export function createCrosshair(): Crosshair {
 }
 
 export const useCrosshair = (crosshair: Crosshair): number | undefined =>
-  useSyncExternalStore(crosshair.subscribe, crosshair.index)
+  useSyncExternalStore(crosshair.subscribe, crosshair.at)
+
+/** The sample nearest to a moment; -1 = there is none. Samples are in order. */
+export function nearest(samples: readonly { atMs: number }[], atMs: number): number {
+  let [low, high] = [0, samples.length - 1]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (samples[middle]!.atMs <= atMs) low = middle
+    else high = middle
+  }
+  const [before, after] = [samples[low], samples[high]]
+  if (!before || !after) return -1
+  return Math.abs(after.atMs - atMs) < Math.abs(atMs - before.atMs) ? high : low
+}

@@ -41,7 +41,7 @@ export function Plot(props: PlotProps) {
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: at.clientWidth, height: PLOT_HEIGHT }))
     resized.observe(at)
     const themed = onTheme(build)
-    const moved = crosshair.subscribe(() => point(plot.current, crosshair.index()))
+    const moved = crosshair.subscribe(() => point(plot.current, crosshair.at()))
     return () => {
       resized.disconnect()
       themed()
@@ -60,7 +60,7 @@ export function Plot(props: PlotProps) {
       shown.setScale('x', { min: props.fromMs, max: props.toMs })
       shown.setScale('y', { min: props.scale[0], max: props.scale[1] })
     })
-    point(shown, crosshair.index())
+    point(shown, crosshair.at())
   }, [props, crosshair])
 
   return <div ref={box} aria-hidden data-plot={chart.id} style={{ height: PLOT_HEIGHT }} className="min-w-0" />
@@ -71,9 +71,8 @@ function dataOf({ chart, samples }: PlotProps): uPlot.AlignedData {
   return [xs, ...chart.lines.map(({ of }) => samples.map((sample) => of(sample) ?? null))]
 }
 
-function point(plot: uPlot | undefined, index: number | undefined): void {
-  const at = index === undefined ? undefined : plot?.data[0][index]
-  if (plot) plot.setCursor({ left: at === undefined ? -10 : plot.valToPos(at, 'x'), top: 0 }, false)
+function point(plot: uPlot | undefined, atMs: number | undefined): void {
+  plot?.setCursor({ left: atMs === undefined ? -10 : plot.valToPos(atMs, 'x'), top: 0 }, false)
 }
 
 function optionsOf(latest: { current: PlotProps }, width: number, colours: Colours): uPlot.Options {
@@ -118,8 +117,8 @@ function optionsOf(latest: { current: PlotProps }, width: number, colours: Colou
       drawAxes: [(plot) => drawGaps(plot, latest.current.gaps, colours)],
       setCursor: [
         (plot) => {
-          const { left, event } = plot.cursor
-          if (event) crosshair.move(left === undefined || left < 0 ? undefined : (plot.cursor.idx ?? undefined))
+          const { left = -1, idx, event } = plot.cursor
+          if (event) crosshair.move(left < 0 || idx == null ? undefined : plot.data[0][idx])
         },
       ],
     },

@@ -22,9 +22,9 @@ const keyOf = (subject: Subject, { spanMs, samples }: Wanted) => ['history', sub
 
 async function fetchHistory(subject: Subject, wanted: Wanted, signal: AbortSignal): Promise<History> {
   const known = queryClient.getQueryData<History>(keyOf(subject, wanted))
-  const tail = tailOf(known, wanted.spanMs, Date.now())
+  const tail = tailOf(known, Date.now())
   if (known && tail) {
-    const whole = joined(known, await askHistory(subject, tail, signal), wanted.spanMs)
+    const whole = joined(known, await askHistory(subject, tail, signal))
     if (whole) return whole
   }
   return await askHistory(subject, { spanS: wanted.spanMs / 1000, samples: wanted.samples }, signal)
@@ -32,7 +32,7 @@ async function fetchHistory(subject: Subject, wanted: Wanted, signal: AbortSigna
 
 async function askHistory(subject: Subject, span: { spanS: number; samples: number }, signal: AbortSignal) {
   const { stepS, samples } = await api.metrics.getHistory({ ...subject, ...span }, { signal })
-  return { stepMs: stepS * 1000, samples: samples.map(sampleOf), askedAt: Date.now() }
+  return { stepMs: stepS * 1000, samples: samples.map(sampleOf), spanMs: span.spanS * 1000, askedAt: Date.now() }
 }
 
 /** Kept by the host: asked for once, then only for what is newer. `isLive` false = nobody looks, or nobody would answer. */

@@ -19,6 +19,8 @@ export interface Sample {
 export interface History {
   stepMs: number
   samples: readonly Sample[]
+  /** How far back it was asked for. */
+  spanMs: number
   /** When its host was asked for the newest of them. */
   askedAt: number
 }
@@ -42,25 +44,22 @@ export function sampleOf(wire: HistorySample): Sample {
 const TAIL_STEPS = 2
 
 /** What to ask for so that it continues what is known with the same steps; undefined = all of it must be asked for. */
-export function tailOf(
-  known: History | undefined,
-  spanMs: number,
-  now: number,
-): { spanS: number; samples: number } | undefined {
+export function tailOf(known: History | undefined, now: number): { spanS: number; samples: number } | undefined {
   const last = known?.samples.at(-1)
   if (!known || !last || now < known.askedAt) return undefined
   const steps = Math.max(TAIL_STEPS, Math.ceil((now - last.atMs) / known.stepMs) + 1)
-  return steps * known.stepMs > spanMs / 2 ? undefined : { spanS: (steps * known.stepMs) / 1000, samples: steps }
+  return steps * known.stepMs > known.spanMs / 2 ? undefined : { spanS: (steps * known.stepMs) / 1000, samples: steps }
 }
 
 /** What is known with what is newer behind it, no longer than the span. Undefined = the two have other steps. */
-export function joined(known: History, tail: History, spanMs: number): History | undefined {
+export function joined(known: History, tail: History): History | undefined {
   if (known.stepMs !== tail.stepMs) return undefined
+  const { spanMs } = known
   const first = tail.samples[0]?.atMs ?? Number.POSITIVE_INFINITY
   // The clocks of two answers may differ by less than a step.
   const before = known.samples.filter(({ atMs }) => atMs < first - known.stepMs / 2)
   const samples = [...before, ...tail.samples].filter(({ atMs }) => atMs >= tail.askedAt - spanMs - known.stepMs)
-  return { ...tail, samples }
+  return { ...tail, spanMs, samples }
 }
 
 /** A stretch of time of which nothing is known. */

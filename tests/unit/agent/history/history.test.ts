@@ -273,7 +273,12 @@ describe('a disk that takes nothing', () => {
 describe('an agent that dies at any step of writing', () => {
   const STEPS: Failpoint[] = ['history.open', 'history.append', 'history.aside', 'history.rewrite']
 
-  it.each(STEPS.flatMap((point) => phasesOf(point).map((phase) => [point, phase] as const)))(
+  // An opened file that nothing was written to yet: what the next step begins with.
+  const places = STEPS.flatMap((point) => phasesOf(point).map((phase) => [point, phase] as const)).filter(
+    ([point, phase]) => point !== 'history.open' || phase === 'before',
+  )
+
+  it.each(places)(
     '%s:%s comes back with a file that can be read and goes on',
     async (point: Failpoint, phase: Phase) => {
       if (point === 'history.aside') writeFileSync(fileOf(HOST), 'not a history')

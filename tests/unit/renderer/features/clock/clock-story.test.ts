@@ -8,7 +8,7 @@ import { HistorySampleSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/m
 import { VmSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { clockStory, MAX_EVENTS } from '../../../../../src/renderer/features/clock/clock-story.ts'
 import { AT_ONCE, resyncedWords, resyncMany } from '../../../../../src/renderer/features/clock/resync-many.ts'
-import { clockRows, resumeCheck } from '../../../../../src/renderer/features/clock/view-model.ts'
+import { clockRows, resumeCheck, sinceWords } from '../../../../../src/renderer/features/clock/view-model.ts'
 import { type History, sampleOf } from '../../../../../src/renderer/features/metrics/series.ts'
 
 const MINUTE = 60_000
@@ -16,7 +16,7 @@ const T = new Date(2026, 10, 30, 12).getTime()
 
 /** Offsets in ms, one each minute; undefined = not measured. */
 const history = (offsets: (number | undefined)[]): History => ({
-  stepMs: MINUTE,
+  ...{ stepMs: MINUTE, spanMs: 24 * 60 * MINUTE },
   askedAt: T + offsets.length * MINUTE,
   samples: offsets.flatMap((ms, i) =>
     ms === undefined
@@ -82,6 +82,11 @@ describe('the look after a guest stood still', () => {
     expect(resumeCheck(clock('host_wake', 'failed'), T)).toMatchObject({ word: 'Not set 12:00:00', tone: 'bad' })
     expect(resumeCheck(clock('stall', ''), T)).toMatchObject({ word: 'Being checked', tone: 'busy' })
     expect(resumeCheck(clock('restore', 'failed', 'none'), T)).toMatchObject({ word: 'Left alone 12:00:00' })
+  })
+
+  it('says since when a clock is off that nobody set right', () => {
+    expect(sinceWords(clock('resume', 'failed'), T)).toBe(' since it was resumed at 12:00:00')
+    expect([sinceWords(clock('resume', 'done'), T), sinceWords(clock('asked', 'failed'), T)]).toEqual(['', ''])
   })
 
   it('is nothing for one that never stood still', () => {

@@ -4,6 +4,7 @@ import { HostSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js
 import { HistorySampleSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/metrics_pb.js'
 import { VmSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { extremes, hostCharts, sayLines, vmCharts } from '../../../../../src/renderer/features/metrics/charts.ts'
+import { createCrosshair, nearest } from '../../../../../src/renderer/features/metrics/crosshair.ts'
 import { inTurn } from '../../../../../src/renderer/features/metrics/in-turn.ts'
 import { type Sample, sampleOf } from '../../../../../src/renderer/features/metrics/series.ts'
 import { sparkPaths } from '../../../../../src/renderer/features/metrics/spark-paths.ts'
@@ -83,5 +84,24 @@ describe('questions for small curves', () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect((await all).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  })
+})
+
+describe('what is pointed at', () => {
+  const samples = [0, 10, 20, 60].map((atMs) => ({ atMs }))
+
+  it('is the sample nearest to the moment, at the ends the last one', () => {
+    expect([-5, 4, 6, 39, 41, 99].map((at) => nearest(samples, at))).toEqual([0, 0, 1, 2, 3, 3])
+    expect(nearest([], 5)).toBe(-1)
+  })
+
+  it('is told to every chart of the group once, and stays the same moment when samples come and go', () => {
+    const crosshair = createCrosshair()
+    const seen: unknown[] = []
+    const stop = crosshair.subscribe(() => seen.push(crosshair.at()))
+    for (const at of [20, 20, undefined]) crosshair.move(at)
+    stop()
+    crosshair.move(10)
+    expect(seen).toEqual([20, undefined])
   })
 })

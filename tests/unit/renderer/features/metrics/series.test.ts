@@ -21,8 +21,9 @@ const NOW = new Date(2026, 10, 30, 15).getTime()
 const at = (atMs: number, cpuPermille = 1): Sample => ({
   ...sampleOf(create(HistorySampleSchema, { at: timestampFromMs(atMs), cpuBusyPermille: cpuPermille })),
 })
-const history = (times: number[], askedAt = NOW, stepMs = STEP): History => ({
+const history = (times: number[], askedAt = NOW, stepMs = STEP, spanMs = HOUR): History => ({
   stepMs,
+  spanMs,
   askedAt,
   samples: times.map((time) => at(time)),
 })
@@ -46,15 +47,15 @@ describe('a sample of the wire', () => {
 describe('what is newer', () => {
   it('is asked for alone, in steps as wide as those that are known', () => {
     const known = history(steps(NOW - HOUR, 360))
-    expect(tailOf(known, HOUR, NOW + 25_000)).toEqual({ spanS: 50, samples: 5 })
-    expect(tailOf(history([NOW - 180_000], NOW, 180_000), 24 * HOUR, NOW)).toEqual({ spanS: 360, samples: 2 })
+    expect(tailOf(known, NOW + 25_000)).toEqual({ spanS: 50, samples: 5 })
+    expect(tailOf(history([NOW - 180_000], NOW, 180_000, 24 * HOUR), NOW)).toEqual({ spanS: 360, samples: 2 })
   })
 
   it('is all of it when nothing is known, when much is missing, and when this clock went back', () => {
-    expect(tailOf(undefined, HOUR, NOW)).toBeUndefined()
-    expect(tailOf(history([]), HOUR, NOW)).toBeUndefined()
-    expect(tailOf(history(steps(NOW - HOUR, 10)), HOUR, NOW)).toBeUndefined()
-    expect(tailOf(history(steps(NOW - 100_000, 10)), HOUR, NOW - 60_000)).toBeUndefined()
+    expect(tailOf(undefined, NOW)).toBeUndefined()
+    expect(tailOf(history([]), NOW)).toBeUndefined()
+    expect(tailOf(history(steps(NOW - HOUR, 10)), NOW)).toBeUndefined()
+    expect(tailOf(history(steps(NOW - 100_000, 10)), NOW - 60_000)).toBeUndefined()
   })
 
   it('takes the place of the step that was under way, and lets the oldest go', () => {
@@ -63,7 +64,7 @@ describe('what is newer', () => {
       ...history([NOW - STEP + 400, NOW + 400], NOW + STEP),
       samples: [at(NOW - STEP + 400, 7), at(NOW + 400, 8)],
     }
-    const whole = joined(known, tail, HOUR)!
+    const whole = joined(known, tail)!
     expect(whole.samples.slice(-3).map(({ cpuPermille }) => cpuPermille)).toEqual([1, 7, 8])
     expect(whole.samples.length).toBe(361)
     expect(whole.samples[0]!.atMs).toBeGreaterThanOrEqual(NOW + STEP - HOUR - STEP)
@@ -71,11 +72,11 @@ describe('what is newer', () => {
   })
 
   it('does not continue steps of another width', () => {
-    expect(joined(history([NOW]), history([NOW], NOW, 60_000), HOUR)).toBeUndefined()
+    expect(joined(history([NOW]), history([NOW], NOW, 60_000))).toBeUndefined()
   })
 
   it('that has nothing in it leaves what is known', () => {
-    expect(joined(history([NOW - STEP]), history([], NOW + STEP), HOUR)?.samples.length).toBe(1)
+    expect(joined(history([NOW - STEP]), history([], NOW + STEP))?.samples.length).toBe(1)
   })
 })
 
