@@ -57,7 +57,7 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
                 ? 'What the app does over some time, with its steps. Tasks go on and are remembered when the app restarts.'
                 : 'Only ever added to, never changed. It says what was asked, and what happened of itself.'}
             </span>
-            <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent hover:underline">
+            <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent underline">
               How long it is kept
             </a>
           </p>

@@ -70,7 +70,7 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
     <a
       href={hrefOf({ page: 'activity', filter: withField(filter, field, value) })}
       title={`Only ${field}:${value}`}
-      className="text-accent hover:underline"
+      className="text-accent underline"
     >
       {printable(text)}
     </a>

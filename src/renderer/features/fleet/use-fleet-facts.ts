@@ -5,9 +5,9 @@ import { api } from '../../api/transport.ts'
 import { useNow } from '../../state/now.ts'
 import { useScopedHosts, useScopedPorts, useScopedVms } from '../../state/scope.ts'
 import { useTasks } from '../../state/use-fleet.ts'
+import { useAuthorities } from '../trust/queries.ts'
 import type { FleetFacts } from './need.ts'
 
-const CAS_FRESH_MS = 60_000
 /** A store that goes bad is told by nobody else. */
 const INFO_AGAIN_MS = 30_000
 
@@ -22,12 +22,7 @@ export function useFleetFacts(): FleetFacts {
     queryFn: () => api.fleet.getInfo({}),
     refetchInterval: INFO_AGAIN_MS,
   })
-  const { data: cas } = useQuery({
-    queryKey: ['trust', 'cas'],
-    queryFn: () => api.trust.listCas({}),
-    select: (answer) => answer.cas,
-    staleTime: CAS_FRESH_MS,
-  })
+  const { data: cas } = useAuthorities()
   const nowMs = useNow()
   return useMemo(
     () => ({ hosts, vms, tasks, ports, cas, storeProblem: info?.storeProblem ?? '', nowMs }),

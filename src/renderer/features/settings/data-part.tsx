@@ -117,7 +117,7 @@ function Retention() {
           hint={
             <>
               Of all tenants. Entries are never changed, only removed by age.{' '}
-              <a href={hrefOf({ page: 'activity', filter: '' })} className="text-accent hover:underline">
+              <a href={hrefOf({ page: 'activity', filter: '' })} className="text-accent underline">
                 Show activity
               </a>
             </>

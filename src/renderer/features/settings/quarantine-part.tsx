@@ -26,7 +26,7 @@ export function QuarantinePart() {
       <p className="py-3 text-dim">
         {kept === 0 ? 'Nothing is in quarantine now.' : `${plural(kept, 'VM is', 'VMs are')} in quarantine now. `}
         {kept > 0 && (
-          <a href={hrefOf({ page: 'vms', filter: 'state:quarantine' })} className="text-accent hover:underline">
+          <a href={hrefOf({ page: 'vms', filter: 'state:quarantine' })} className="text-accent underline">
             Show
           </a>
         )}
