@@ -1,4 +1,4 @@
-import { autocompletion, completionKeymap } from '@codemirror/autocomplete'
+import { autocompletion } from '@codemirror/autocomplete'
 import {
   defaultKeymap,
   history,
@@ -151,14 +151,12 @@ function extensions({ label, describedBy, hint, onText }: Wiring) {
       ...(describedBy ? { 'aria-describedby': describedBy } : {}),
     }),
     keymap.of([
-      ...completionKeymap,
       { key: 'Escape', run: leaveByTab },
       { key: 'Enter', run: breakLine },
       { key: 'Tab', run: indentOrSpaces, shift: indentLess },
       { key: 'F8', run: nextDiagnostic, shift: previousDiagnostic },
-      // Create, of the whole page.
-      { key: 'Mod-Enter', run: () => false, preventDefault: false },
       ...historyKeymap,
+      // Ctrl or ⌘ and Enter creates the VM, wherever the caret is.
       ...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter' && key !== 'Escape'),
     ]),
     EditorView.updateListener.of((update) => {

@@ -6,12 +6,13 @@ import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
 import { BuildButtons } from './build-buttons.tsx'
+import { CatalogueOffers } from './catalogue-offers.tsx'
 
 /** Stands where a VM is wanted and there is no image yet: the quickest one is built on the spot. */
 export function FirstImage() {
   const { data: info } = useInfo()
   const task = useTasks()
-    .filter((t) => t.kind === 'build_image')
+    .filter((t) => t.kind === 'build_image' || t.kind === 'add_image')
     .at(-1)
   const fault = task && taskFault(task)
   const possible = info?.buildTinyPossible !== false
@@ -20,14 +21,15 @@ export function FirstImage() {
       <h2 className="font-semibold text-base">A VM needs an image, and there is none yet</h2>
       <p className="mt-1 text-dim">
         {possible
-          ? 'The tiny image is built on this computer in under a minute and boots in seconds: a kernel, a shell and SSH. Debian 12 takes a few minutes and is a whole system. The first becomes the default.'
+          ? 'The tiny image is built on this computer in under a minute and boots in seconds: a kernel, a shell and SSH. Debian 12 takes a few minutes and is a whole system; cloud images are fetched from their publishers. The first becomes the default.'
           : info?.buildTinyDetail}
       </p>
       {task && isOpen(task) ? (
         <TaskSteps task={task} />
       ) : (
-        <div className="mt-3 flex gap-2">
+        <div className="mt-3 flex flex-wrap gap-2">
           <BuildButtons look="primary" />
+          <CatalogueOffers />
           <a href={hrefOf({ page: 'images' })} className={buttonClass('plain')}>
             Add another image
           </a>
