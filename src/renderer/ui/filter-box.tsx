@@ -26,8 +26,8 @@ export interface FilterBoxProps {
 
 /** The filter of a list: what can be typed comes up while typing, and filters are kept by name. */
 export function FilterBox(props: FilterBoxProps) {
-  const { page } = useRoute()
-  const { value, onFilter, list = page } = props
+  const route = useRoute()
+  const { value, onFilter, list = 'view' in route ? route.view : route.page } = props
   const builtIn = props.views ?? BUILT_IN_VIEWS[list] ?? []
   return (
     <search className="flex min-w-40 max-w-xl flex-1 flex-wrap items-center gap-x-1.5 gap-y-1">

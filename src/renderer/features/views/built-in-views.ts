@@ -1,4 +1,5 @@
 import type { SavedView } from '../../state/preference-shape.ts'
+import { HOST_VIEWS } from '../hosts/host-filter.ts'
 
 const CLOCK_OFF = '-clock:"in step" -clock:"not reported"'
 
@@ -13,10 +14,7 @@ export const BUILT_IN_VIEWS: Readonly<Record<string, readonly SavedView[]>> = {
     { name: 'Unowned', filter: 'state:unowned' },
     { name: 'Clock off', filter: `state:running ${CLOCK_OFF}` },
   ],
-  hosts: [
-    { name: 'Unreachable', filter: 'state:unreachable' },
-    { name: 'Key changed', filter: 'state:"key changed"' },
-  ],
+  hosts: HOST_VIEWS,
   ports: [
     { name: 'Failed', filter: 'state:failed' },
     { name: 'UDP', filter: 'protocol:udp' },
@@ -25,5 +23,14 @@ export const BUILT_IN_VIEWS: Readonly<Record<string, readonly SavedView[]>> = {
     { name: 'Off', filter: '-state:"in step" -state:"not reported"' },
     { name: 'Not reported', filter: 'state:"not reported"' },
     { name: 'Hosts alone', filter: 'kind:host' },
+  ],
+  activity: [
+    { name: 'Last day', filter: 'since:1d' },
+    { name: 'VMs made', filter: 'action:vm.create' },
+    { name: 'VMs deleted', filter: 'action:vm.delete' },
+  ],
+  tasks: [
+    { name: 'Running', filter: 'state:running' },
+    { name: 'Failed', filter: 'state:failed' },
   ],
 }

@@ -3,6 +3,8 @@ import { countValues } from '../../lib/filter-suggest.ts'
 import type { Route } from '../../routes.tsx'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { clockFilterRecord, guestRow, hasClock, hostRow } from '../clock/view-model.ts'
+import { hostFilterRecord } from '../hosts/host-filter.ts'
+import { imageFilterRecord } from '../images/view-model.ts'
 import { portFilterRecord } from '../ports/view-model.ts'
 import { vmFilterRecord } from '../vms/view-model.ts'
 
@@ -13,6 +15,17 @@ function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): G
   switch (page) {
     case 'vms':
       for (const vm of fleet.vms.values()) yield vmFilterRecord(vm, nowMs)
+      break
+    case 'hosts':
+      for (const host of fleet.hosts.values()) yield hostFilterRecord(host, nowMs)
+      break
+    case 'images':
+      for (const image of fleet.images.values()) yield imageFilterRecord(image, (id) => fleet.hosts.get(id)?.name ?? id)
+      break
+    case 'activity':
+      for (const { name } of fleet.vms.values()) yield { vm: name }
+      for (const { name } of fleet.hosts.values()) yield { host: name }
+      for (const { kind, state } of fleet.tasks.values()) yield { kind, state }
       break
     case 'ports':
       for (const port of fleet.ports.values()) yield portFilterRecord(port)
@@ -28,7 +41,7 @@ function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): G
 const MANY = new Set(['label', 'ip'])
 
 /** State words of which the rest is a time or a step: all of them are one value. */
-const OPEN_ENDED = /^(Unknown since|In quarantine until|Creating) .*/
+const OPEN_ENDED = /^(Unknown since|In quarantine until|Creating|Unreachable) .*/
 
 const asTyped = (text: string) => text.replace(OPEN_ENDED, '$1').replace(/ (since|until)$/, '')
 

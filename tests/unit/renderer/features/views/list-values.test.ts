@@ -28,8 +28,9 @@ describe('the values of a column', () => {
     expect(values('label').map((v) => v.value)).toEqual(['app=shop', 'prod'])
   })
 
-  it('are none for a list that says its own', () => {
-    expect(listValues('activity', 'vm', fleet, NOW)).toEqual([])
+  it('are the names of what is there where a list is asked for page by page', () => {
+    expect(listValues('activity', 'vm', fleet, NOW).map((v) => v.value)).toEqual(['gone', 'lost', 'off', 'web'])
+    expect(listValues('consoles', 'vm', fleet, NOW)).toEqual([])
   })
 })
 
