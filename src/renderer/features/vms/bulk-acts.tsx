@@ -42,7 +42,7 @@ export function BulkActs({ ids, onAct }: { ids: readonly string[]; onAct: (act: 
           { label: 'Undelete…', onSelect: act('undelete') },
         ]}
       />
-      <Button size="small" className="text-bad" onClick={act('delete')}>
+      <Button size="small" className="text-bad!" onClick={act('delete')}>
         <Trash2 size={13} aria-hidden />
         Delete…
       </Button>

@@ -19,13 +19,13 @@ export function BulkLabels(props: Omit<BulkSheetProps, 'act' | 'children'>) {
       act={{ do: 'labels', set: isFine ? set : {}, remove: isFine ? remove : [] }}
       isAsked={isSaid && isFine}
     >
-      <div className="grid gap-x-4 sm:grid-cols-2">
+      <div className="mb-2 grid gap-x-4 sm:grid-cols-2">
         <TextField
           label="Labels to set"
           placeholder="app=shop, prod"
           value={setText}
           problem={wrongSet}
-          hint="key=value or key, with commas"
+          hint="With commas: key=value, or a key alone"
           onChange={(e) => typeSet(e.target.value)}
         />
         <TextField

@@ -94,6 +94,7 @@ function whyNotStop(vm: Vm): string | undefined {
 function whyNotRestart(vm: Vm): string | undefined {
   if (vm.desiredPower === 'stopped') return 'stopped: start it instead'
   if (vm.phase === 'creating' || vm.phase === undefined) return 'not made yet: it is being created'
+  if (vm.phase === 'failed') return 'is not well: start it instead'
   return undefined
 }
 
@@ -102,14 +103,11 @@ function effectOf(act: BulkAct, vm: Vm, { portsOf }: BulkAround): string {
     case 'start':
       return vm.phase === 'failed' ? 'is tried again' : 'starts'
     case 'stop':
-      return vm.power === 'paused' ? 'is stopped, though it is paused' : 'its guest is asked to power off'
+      return stopEffect(vm)
     case 'restart':
-      return 'its guest is asked to power off, then it starts again'
-    case 'delete': {
-      const ports = portsOf(vm.id)
-      const closed = ports.length === 0 ? '' : `; closes ${ports.join(', ')}`
-      return `stops, and its disk of ${formatGib(vm.diskGb)} goes to quarantine${closed}`
-    }
+      return vm.power === 'stopped' ? 'starts anew' : 'its guest is asked to power off, then it starts again'
+    case 'delete':
+      return deleteEffect(vm, portsOf(vm.id))
     case 'undelete':
       return 'comes back with its disk'
     case 'protect':
@@ -119,6 +117,17 @@ function effectOf(act: BulkAct, vm: Vm, { portsOf }: BulkAround): string {
     case 'labels':
       return labelWords(labelChanges(act, vm))
   }
+}
+
+function stopEffect({ phase, power }: Vm): string {
+  if (phase === undefined || phase === 'creating') return 'is made, and then left off'
+  if (power === 'stopped') return 'is not started any more'
+  return power === 'paused' ? 'is stopped, though it is paused' : 'its guest is asked to power off'
+}
+
+function deleteEffect({ power, diskGb }: Vm, ports: readonly string[]): string {
+  const closed = ports.length === 0 ? '' : `; closes ${ports.join(', ')}`
+  return `${power === 'stopped' ? '' : 'stops, and '}its disk of ${formatGib(diskGb)} goes to quarantine${closed}`
 }
 
 type LabelsAct = Extract<BulkAct, { do: 'labels' }>

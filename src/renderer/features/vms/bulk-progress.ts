@@ -40,10 +40,12 @@ export function bulkItemView(act: BulkAct, item: BulkItem, vm: Vm | undefined, n
   if (!vm) return view(item, 'done', 'quiet', 'gone')
   if (isDone(act, vm)) return view(item, 'done', 'good', vmState(vm, nowMs).word)
   if (vm.hostUnknown) return view(item, 'held', 'unknown', `waits for ${vm.hostName}, which does not answer`)
-  const trouble = vm.reason === '' ? undefined : vmTrouble(vm)
-  if (trouble && vm.phase === 'failed')
+  // What kept it from running before says nothing of another act.
+  const trouble = act.do === 'start' && vm.phase === 'failed' ? vmTrouble(vm) : undefined
+  if (trouble)
     return view(item, 'failed', 'bad', trouble.words.what, [trouble.words.effect, trouble.words.next].join(' ').trim())
-  return view(item, 'working', 'busy', vmState(vm, nowMs).word)
+  const text = act.do === 'delete' ? `deleted; ${vm.hostName} has not confirmed it yet` : vmState(vm, nowMs).word
+  return view(item, 'working', 'busy', text)
 }
 
 /** Whether it is as was asked, by its host's word. What only this app keeps is so once it was accepted. */

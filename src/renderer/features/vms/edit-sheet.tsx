@@ -104,7 +104,7 @@ function EditFields({ draft, set, problem, vm }: EditFieldsProps) {
         <TextField
           label="Labels"
           placeholder="app=shop, prod"
-          hint="key=value or key, with commas"
+          hint="With commas: key=value, or a key alone"
           {...text('labels')}
         />
       </div>
@@ -122,20 +122,12 @@ function EditFields({ draft, set, problem, vm }: EditFieldsProps) {
           {...text('diskGb')}
         />
       </div>
-      <div className="sm:col-span-2">
-        <SelectField
-          label="Clock policy"
-          value={draft.clockPolicy}
-          problem={problem('clock_policy')}
-          hint={policyWords(draft.clockPolicy)}
-          onChange={(e) => set({ clockPolicy: e.target.value })}
-        >
-          {policies.map((policy) => (
-            <option key={policy} value={policy}>
-              {policy}
-            </option>
-          ))}
-        </SelectField>
+      <div className="pt-5 sm:col-span-2">
+        <CheckField
+          label="Start with its host"
+          checked={draft.autostart}
+          onChange={(e) => set({ autostart: e.target.checked })}
+        />
       </div>
       <div className="sm:col-span-2">
         <TextField
@@ -155,17 +147,25 @@ function EditFields({ draft, set, problem, vm }: EditFieldsProps) {
           {...text('autostartOrder')}
         />
       </div>
-      <div className="sm:col-span-3">
-        <CheckField
-          label="Start with its host"
-          checked={draft.autostart}
-          onChange={(e) => set({ autostart: e.target.checked })}
-        />
+      <div className="sm:col-span-4">
+        <SelectField
+          label="Clock policy"
+          value={draft.clockPolicy}
+          problem={problem('clock_policy')}
+          hint={policyWords(draft.clockPolicy)}
+          onChange={(e) => set({ clockPolicy: e.target.value })}
+        >
+          {policies.map((policy) => (
+            <option key={policy} value={policy}>
+              {policy}
+            </option>
+          ))}
+        </SelectField>
       </div>
-      <div className="sm:col-span-3">
+      <div className="pt-5 sm:col-span-2">
         <CheckField
           label="Protected"
-          hint="No delete and no stop by force before this is taken away"
+          hint="No delete, no stop by force"
           checked={draft.protected}
           onChange={(e) => set({ protected: e.target.checked })}
         />

@@ -1,4 +1,5 @@
 import { HousePlus, SquareTerminal, Undo2 } from 'lucide-react'
+import { guestClockState } from '../../../ipc/clock-words.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo, formatGib, formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -7,7 +8,7 @@ import { useIsChecking } from '../../state/checking.ts'
 import { useNow } from '../../state/now.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
-import { StateWord } from '../../ui/state-word.tsx'
+import { type StateView, StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { guestClockView, hasClock } from '../clock/view-model.ts'
 import { labelsText } from './labels-text.ts'
@@ -100,7 +101,7 @@ const known = (text: string) => text || none
 
 /** What it takes of its host now; last known values have lost their colour. */
 function LiveCell({ vm, text }: { vm: Vm; text: string | undefined }) {
-  if (text !== undefined) return <span className={vm.hostUnknown ? 'text-faint' : ''}>{text}</span>
+  if (text !== undefined && !vm.deletedAt) return <span className={vm.hostUnknown ? 'text-faint' : ''}>{text}</span>
   return vm.power === 'running' && !vm.deletedAt && !vm.hostUnknown ? (
     <span className="text-faint" title="Its host measured nothing yet">
       …
@@ -133,10 +134,19 @@ function PortsCell({ vm }: { vm: Vm }) {
   )
 }
 
+/** The word alone; how far it is off is in its tip. */
+function clockWord(vm: Vm): StateView {
+  const view = guestClockView(vm)
+  return { ...view, word: guestClockState(vm.clock).word, detail: [view.word, view.detail].filter(Boolean).join(': ') }
+}
+
 const ClockCell = ({ vm }: { vm: Vm }) =>
   hasClock(vm) ? (
-    <a href={hrefOf({ page: 'vm', id: vm.id, tab: 'clock' })} className="inline-flex max-w-full hover:underline">
-      <StateWord state={guestClockView(vm)} />
+    <a
+      href={hrefOf({ page: 'vm', id: vm.id, tab: 'clock' })}
+      className="inline-flex max-w-full align-middle hover:underline"
+    >
+      <StateWord state={clockWord(vm)} />
     </a>
   ) : (
     none
@@ -156,7 +166,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '186px',
+    width: '206px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
@@ -164,7 +174,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'host',
     header: 'Host',
-    width: '116px',
+    width: '112px',
     sort: (vm) => vm.hostName,
     cell: (vm) => (
       <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
@@ -175,7 +185,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'ip',
     header: 'Address',
-    width: '126px',
+    width: '124px',
     from: 'middle',
     sort: (vm) => vm.ip || undefined,
     cell: (vm) => <AddressCell vm={vm} />,
@@ -183,7 +193,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'image',
     header: 'Image',
-    width: '108px',
+    width: '104px',
     from: 'wide',
     sort: (vm) => vm.imageName || vm.imageUrl || undefined,
     cell: (vm) => known(vm.imageName || vm.imageUrl ? vmImage(vm) : ''),
@@ -191,24 +201,24 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'size',
     header: 'Size',
-    width: '148px',
-    from: 'wide',
+    width: '144px',
+    from: 'widest',
     sort: (vm) => vm.vcpus * 1e7 + vm.memMb,
     cell: (vm) => <span title="vCPUs · memory · disk">{sizeText(vm)}</span>,
   },
-  { id: 'ports', header: 'Ports', width: '124px', from: 'wide', cell: (vm) => <PortsCell vm={vm} /> },
+  { id: 'ports', header: 'Ports', width: '116px', from: 'wide', cell: (vm) => <PortsCell vm={vm} /> },
   {
     id: 'clock',
     header: 'Clock',
-    width: '130px',
-    from: 'wide',
+    width: '124px',
+    from: 'widest',
     sort: (vm) => (hasClock(vm) ? stateRank(guestClockView(vm)) : undefined),
     cell: (vm) => <ClockCell vm={vm} />,
   },
   {
     id: 'cpu',
     header: 'CPU',
-    width: '72px',
+    width: '68px',
     align: 'right',
     from: 'middle',
     sort: (vm) => vmUse(vm).cpu?.used,
@@ -217,7 +227,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'memory',
     header: 'Memory',
-    width: '88px',
+    width: '82px',
     align: 'right',
     from: 'middle',
     sort: (vm) => vmUse(vm).memoryBytes,
@@ -226,7 +236,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'uptime',
     header: 'Up for',
-    width: '92px',
+    width: '104px',
     from: 'middle',
     sort: (vm) => msOf(vm.startedAt),
     cell: (vm) => <UptimeCell vm={vm} />,
@@ -234,15 +244,15 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'labels',
     header: 'Labels',
-    width: '110px',
-    from: 'wide',
+    width: '116px',
+    from: 'widest',
     sort: (vm) => labelsText(vm.labels) || undefined,
     cell: (vm) => <span title={labelsText(vm.labels)}>{known(labelsText(vm.labels))}</span>,
   },
   {
     id: 'actions',
     header: 'Actions',
-    width: '142px',
+    width: '134px',
     align: 'right',
     fixed: true,
     cell: (vm) => <ActionsCell vm={vm} />,

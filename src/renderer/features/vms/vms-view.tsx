@@ -43,7 +43,7 @@ export function VmsView(props: VmsViewProps) {
       onOpen={openVm}
       dimmed={isGone}
       initialSort={SORT}
-      minWidth={600}
+      minWidth={620}
       viewKey={filter}
       selection={{ selected, onSelect }}
       bulk={bulk}
@@ -72,7 +72,7 @@ function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk }: TreeProps
       onOpen={(row) => ('vm' in row ? openVm(row.vm) : go({ page: 'host', id: row.id, tab: 'overview' }))}
       dimmed={(row) => 'vm' in row && isGone(row.vm)}
       initialSort={SORT}
-      minWidth={600}
+      minWidth={620}
       viewKey={filter}
       tree={TREE}
       selection={{ selected, onSelect, membersOf }}

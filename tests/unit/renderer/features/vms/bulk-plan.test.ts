@@ -32,6 +32,7 @@ describe('the plan of an act on many VMs', () => {
     ['is being stopped already', 'stop', aVm({ desiredPower: 'stopped' })],
     ['stopped: start it instead', 'restart', aVm(stopped)],
     ['not made yet: it is being created', 'restart', anUnreportedVm()],
+    ['is not well: start it instead', 'restart', aVm({ phase: 'failed', power: 'stopped' })],
     ['protected: take its protection away first', 'delete', aVm({ protected: true })],
     ['in quarantine: undo its delete first', 'stop', aVm({ deletedAt: at(1) })],
     ['not in this fleet: adopt it first', 'delete', aVm({ unowned: true })],
@@ -78,6 +79,17 @@ describe('the plan of an act on many VMs', () => {
 
   it('tries a VM that is down for good again', () => {
     expect(plan({ do: 'start' }, aVm({ power: 'stopped', phase: 'failed' })).steps[0]?.effect).toBe('is tried again')
+  })
+
+  it.each<[string, Vm]>([
+    ['its guest is asked to power off', aVm()],
+    ['is stopped, though it is paused', aVm({ power: 'paused' })],
+    ['is not started any more', aVm({ power: 'stopped', phase: 'failed' })],
+    ['is made, and then left off', anUnreportedVm()],
+  ])('says of a stop: %s', (effect, vm) => expect(plan({ do: 'stop' }, vm).steps[0]?.effect).toBe(effect))
+
+  it('says of a delete that it stops only what is not stopped', () => {
+    expect(plan({ do: 'delete' }, aVm(stopped)).steps[0]?.effect).toBe('its disk of 10 GB goes to quarantine')
   })
 
   it('changes only labels that differ', () => {

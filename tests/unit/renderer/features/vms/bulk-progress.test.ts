@@ -41,6 +41,11 @@ describe('how far a VM of a bulk act is', () => {
     expect(view('start', vm)).toMatchObject({ step: 'failed', text: 'It ended 3 times.' })
   })
 
+  it('is not failed by what was wrong with it before', () => {
+    const vm = aVm({ phase: 'failed', reason: 'vm/crash-loop', deletedAt: at(NOW) })
+    expect(view('delete', vm)).toMatchObject({ step: 'working', text: 'deleted; rack2-07 has not confirmed it yet' })
+  })
+
   it('is done when this app keeps the wish alone', () => {
     expect(view('protect', aVm({ hostUnknown: true })).step).toBe('done')
   })
