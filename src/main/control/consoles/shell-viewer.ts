@@ -36,9 +36,10 @@ export class ShellViewer {
       const shell = await openShell(tenant, { kind, ref, login }, this.#size, signal)
       this.#shell = shell
       if (signal.aborted) shell.channel.destroy()
-      const reading = this.#read(shell)
-      const why = await Promise.race([shell.ended, reading.then(() => shell.ended)])
-      await reading
+      // All it said comes before why it ended.
+      await this.#read(shell)
+      if (signal.aborted) return
+      const why = await shell.ended
       this.#close(`${shell.title}: ${why}`)
     } catch (error) {
       const fault = asFault(error)

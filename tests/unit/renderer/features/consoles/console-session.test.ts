@@ -1,30 +1,39 @@
 import { describe, expect, it } from 'vitest'
 import type { ConsoleFrame } from '../../../../../src/ipc/console-frames.ts'
 import { LIMITS } from '../../../../../src/ipc/units.ts'
-import { type ConsoleLine, ConsoleSession } from '../../../../../src/renderer/features/consoles/console-session.ts'
+import {
+  type ConsoleLine,
+  ConsoleSession,
+  type SessionTarget,
+} from '../../../../../src/renderer/features/consoles/console-session.ts'
 
 type Listener = Parameters<ConsoleLine['join']>[0]
 
 /** A session between a scripted broker and a screen whose parsing the test drives. */
-function aConsole() {
+function aConsole(target: SessionTarget = { kind: 'console', vmId: 'web-1' }) {
   const sent: ConsoleFrame[] = []
   const clock = { now: 0 }
   const queue: { bytes: Uint8Array | string; done: () => void }[] = []
+  const joined: Listener[] = []
+  const left: number[] = []
   let listener: Listener | undefined
   let screen = ''
   const line: ConsoleLine = {
     join: (l) => {
-      listener = l
-      return 1
+      joined.push(l)
+      listener ??= l
+      return joined.length
     },
-    leave: () => undefined,
+    leave: (id) => {
+      left.push(id)
+    },
     send: (frame) => {
       sent.push(frame)
       return true
     },
   }
   const session = new ConsoleSession(
-    { kind: 'console', vmId: 'web-1' },
+    target,
     line,
     { write: (bytes, done) => queue.push({ bytes, done }) },
     () => clock.now,
@@ -34,6 +43,8 @@ function aConsole() {
     session,
     sent,
     clock,
+    joined,
+    left,
     power: (link: 'live' | 'stopped') => tell({ type: 'state', id: 1, link, detail: '' }),
     up: () => listener?.onUp(),
     down: () => listener?.onDown(),
@@ -286,5 +297,158 @@ describe('a console session', () => {
     const after = told
     c.tell({ type: 'state', id: 1, link: 'live', detail: '' })
     expect(told).toBe(after)
+  })
+
+  it('rests while nobody looks, and goes on behind its last byte', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'abc')
+    c.session.rest()
+    expect(c.left).toEqual([1])
+    expect(c.session.state).toMatchObject({ link: 'resting', keyboard: false })
+    c.session.resume()
+    c.joined[1]?.onUp()
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open', id: 2, from: 3n })
+  })
+
+  it('is opened again by its person after it was closed', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.tell({ type: 'close', id: 1, reason: 'too many' })
+    c.session.reopen()
+    expect(c.session.state).toMatchObject({ link: 'opening', detail: '' })
+    expect(c.joined).toHaveLength(2)
+  })
+
+  it('says that another viewer took the keyboard, until it is back', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.tell({ type: 'keyboard', id: 1, holder: false })
+    expect(c.session.state.detail).toBe('another viewer took the keyboard')
+    c.session.takeKeyboard()
+    expect(c.sent.at(-1)).toEqual({ type: 'take-keyboard', id: 1 })
+    c.tell({ type: 'keyboard', id: 1, holder: true })
+    expect(c.session.state.detail).toBe('')
+  })
+})
+
+describe('output that comes too fast', () => {
+  const MiB = 1024 * 1024
+  const piece = new Uint8Array(64 * 1024)
+  const pour = (c: ReturnType<typeof aConsole>, from: number, pieces: number) => {
+    for (let i = 0; i < pieces; i++) c.data(BigInt(from + i * piece.length), piece)
+    c.parse()
+  }
+  /** Fast for long enough that somebody asks where the end is. */
+  const fast = () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.clock.now = 10_000
+    pour(c, 0, 40)
+    c.clock.now = 12_001
+    pour(c, 40 * piece.length, 1)
+    return c
+  }
+
+  it('is asked for its end only when it is fast', () => {
+    const slow = aConsole()
+    slow.up()
+    slow.opened(0n, 0n)
+    slow.clock.now = 10_000
+    pour(slow, 0, 2)
+    slow.clock.now = 20_000
+    pour(slow, 128 * 1024, 2)
+    expect(slow.joined).toHaveLength(1)
+    expect(fast().joined).toHaveLength(2)
+  })
+
+  it('goes on in place while it is followed closely', () => {
+    const c = fast()
+    c.joined[1]?.onUp()
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open', id: 2, tailBytes: 0, readOnly: true })
+    const end = c.session.offset + BigInt(MiB)
+    c.joined[1]?.onFrame({ type: 'opened', id: 2, start: end, end, head: 0n, title: '' })
+    expect(c.left).toEqual([2])
+    expect(c.session.state.notShown).toBe(0n)
+  })
+
+  it('shows the newest when it is far behind, says how much is only in the log, and keeps the keyboard', () => {
+    const c = fast()
+    const end = BigInt(64 * MiB)
+    c.joined[1]?.onFrame({ type: 'opened', id: 2, start: end, end, head: 0n, title: '' })
+    const from = end - BigInt(256 * 1024)
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open', id: 1, from })
+    const before = c.session.offset
+    c.data(before, 'still of the stream before')
+    c.tell({ type: 'opened', id: 1, start: from, end, head: 0n, title: '' })
+    c.parse()
+    expect(c.session.offset).toBe(from)
+    expect(c.session.state.notShown).toBe(from - before)
+    expect(c.screen()).toContain('came too fast to show')
+    expect(c.screen()).not.toContain('still of the stream before')
+    expect(c.sent.at(-1)).toEqual({ type: 'take-keyboard', id: 1 })
+    c.session.forgetNotShown()
+    expect(c.session.state.notShown).toBe(0n)
+  })
+
+  it('after a long rest only the newest is asked for', () => {
+    const c = aConsole()
+    c.up()
+    c.opened(0n, 0n)
+    c.data(0n, 'abc')
+    const end = BigInt(100 * MiB)
+    c.tell({ type: 'opened', id: 1, start: 3n, end, head: 0n, title: '' })
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open', from: end - BigInt(256 * 1024) })
+  })
+})
+
+describe('a shell', () => {
+  const aShell = () => {
+    const c = aConsole({ kind: 'shell', place: { kind: 'vm', ref: 'web', login: '' } })
+    c.session.resize({ rows: 40, cols: 120 })
+    c.up()
+    return c
+  }
+  const opened = (c: ReturnType<typeof aConsole>, resizes: boolean) =>
+    c.tell({ type: 'opened', id: 1, start: 0n, end: 0n, head: 0n, title: 'root@web', ...(resizes ? { resizes } : {}) })
+
+  it('is opened with the size of its view, and told of each other one where it can be', () => {
+    const c = aShell()
+    expect(c.sent[0]).toEqual({ type: 'open-shell', id: 1, kind: 'vm', ref: 'web', login: '', rows: 40, cols: 120 })
+    opened(c, true)
+    c.session.resize({ rows: 50, cols: 90 })
+    expect(c.sent.at(-1)).toEqual({ type: 'resize', id: 1, rows: 50, cols: 90 })
+    const other = aShell()
+    opened(other, false)
+    const before = other.sent.length
+    other.session.resize({ rows: 50, cols: 90 })
+    expect(other.sent).toHaveLength(before)
+  })
+
+  it('ends with its connection and says so; another one writes below its text', () => {
+    const c = aShell()
+    opened(c, true)
+    c.data(0n, 'one')
+    c.down()
+    expect(c.session.state).toMatchObject({ link: 'closed', detail: expect.stringContaining('ended') })
+    c.session.reopen()
+    c.joined[1]?.onUp()
+    expect(c.sent.at(-1)).toMatchObject({ type: 'open-shell', id: 2 })
+    opened(c, true)
+    c.data(0n, 'two')
+    c.parse()
+    expect(c.screen()).toMatch(/^one.*another shell.*two$/s)
+  })
+
+  it('never rests: it would end', () => {
+    const c = aShell()
+    opened(c, true)
+    c.session.rest()
+    c.session.reconnect()
+    expect(c.session.state.link).toBe('live')
   })
 })
