@@ -209,7 +209,13 @@ export function busyScene(now: number): FleetState {
     }),
   ]
   const images = [
-    anImage({ cachedOn: [rack.id, local.id], usedBy: 9, createdAt: at(now - 30 * DAY) }),
+    anImage({
+      cachedOn: [rack.id, local.id],
+      usedBy: 9,
+      createdAt: at(now - 30 * DAY),
+      os: 'Tiny Linux',
+      verified: 'built',
+    }),
     anImage({
       name: 'debian-12',
       kind: 'disk',
@@ -221,6 +227,8 @@ export function busyScene(now: number): FleetState {
       defaultMemMb: 512,
       defaultDiskGb: 10,
       description: 'Debian 12 with cloud-init.',
+      ...{ os: 'Debian 12 (bookworm)', verified: 'checked', format: 'qcow2', virtualBytes: 3_221_225_472n },
+      digestsUrl: 'https://cloud.debian.org/images/cloud/bookworm/latest/SHA512SUMS',
       cachedOn: [rack.id],
       usedBy: 4,
     }),
@@ -231,6 +239,8 @@ export function busyScene(now: number): FleetState {
       sha256: '22c7f0d2a4b6e8c0d2f4a6b8c0e2f4a6b8d0f2a4c6e8f0a2b4d6f8a0c2e4f6a8',
       isDefault: false,
       description: 'Ubuntu 24.04 LTS with cloud-init.',
+      ...{ os: 'Ubuntu 24.04 LTS', verified: 'listed', catalogue: 'ubuntu-24-04-amd64' },
+      digestsUrl: 'https://cloud-images.ubuntu.com/releases/24.04/release-20260814/SHA256SUMS',
     }),
   ].map((image) => {
     if (image.name === 'ubuntu-24-04') delete image.sizeBytes

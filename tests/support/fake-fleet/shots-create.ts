@@ -216,7 +216,7 @@ export const IMAGE_SHOTS: Shot[] = [
     scene: busyScene,
     act: async (page) => {
       await page.getByRole('row', { name: /debian-12/ }).click()
-      await page.getByText('SHA-256').first().waitFor()
+      await page.getByText('Every host checks its bytes').waitFor()
     },
   },
 ]

@@ -59,7 +59,7 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
           {refused
             ? 'The VM can be created once the errors are mended.'
             : found.length === 0 && value !== ''
-              ? 'Nothing to say.'
+              ? 'No problems found.'
               : ''}
         </p>
       </div>

@@ -68,7 +68,7 @@ export function imageStateText(
   if (!image || !place) return image?.description.split('. ', 1)[0]
   if (isOn(image, place)) return `On ${place.host.name} already`
   const { text, time } = imageStep(image, place, tasks)
-  const first = `Not on ${place.host.name} yet: ${text.charAt(0).toLowerCase()}${text.slice(1)}`
+  const first = `Not on ${place.host.name} yet: ${inside(text)}`
   return time ? `${first}, ${time}` : first
 }
 
@@ -86,5 +86,8 @@ export const fleetPart = (shape: Wanted['shape']): string[] => [
     : []),
   'trust in the SSH authority of this fleet, and a host certificate',
   `the first partition grows to ${formatGib(shape.diskGb)}`,
-  `clock: ${policyWords(shape.clockPolicy)}`,
+  `its clock: ${inside(policyWords(shape.clockPolicy))}`,
 ]
+
+/** A sentence as a part of another. */
+const inside = (text: string) => text.charAt(0).toLowerCase() + text.slice(1).replace(/\.$/, '')

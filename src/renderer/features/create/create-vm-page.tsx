@@ -185,7 +185,7 @@ export function CreateVmPage({ host }: { host: string }) {
             >
               {sending ? 'Asking…' : 'Create'}
               {!sending && (
-                <kbd aria-hidden className="font-normal text-xs opacity-80">
+                <kbd aria-hidden className="font-normal text-xs">
                   {CREATE_KEYS}
                 </kbd>
               )}

@@ -1,3 +1,4 @@
+import { TOP_KEYS } from '../../../ipc/cloud-init/config-keys.ts'
 import { truthOf, valueAt } from '../../../ipc/cloud-init/config-reader.ts'
 import { Unreadable } from '../../../ipc/cloud-init/finding.ts'
 import { kindAt } from '../../../ipc/cloud-init/first-line.ts'
@@ -80,7 +81,7 @@ export function effectsOf(text: string): Effects {
 }
 
 function configEffects(root: YamlMap): Effect[] {
-  const others = root.pairs.map(([key]) => plain(key)).filter((key) => key !== '' && !SHOWN.has(key))
+  const others = root.pairs.map(([key]) => plain(key)).filter((key) => Object.hasOwn(TOP_KEYS, key) && !SHOWN.has(key))
   const packages = itemsOf(root, 'packages').map((node) =>
     node.kind === 'list' ? node.items.map(plain).join(' ') : plain(node),
   )
@@ -157,6 +158,7 @@ export function shortKey(node: YamlNode | string): string {
 }
 
 function command(node: YamlNode): string {
+  if (node.kind === 'map') return 'a map, which is no command'
   const text = node.kind === 'list' ? node.items.map(plain).join(' ') : plain(node).trim()
   const [first = ''] = text.split('\n', 1)
   const more = text.split('\n').length - 1

@@ -2,7 +2,7 @@ import { ShieldAlert } from 'lucide-react'
 import { cx } from '../../lib/class-names.ts'
 import { formatBytes, plural } from '../../lib/format.ts'
 import type { Effect } from './effects.ts'
-import { BUDGET_BYTES, type GuestText } from './guest-text.ts'
+import type { GuestText } from './guest-text.ts'
 
 const VERBS: Record<Effect['verb'], string> = {
   write: 'writes',
@@ -24,7 +24,7 @@ export function GuestPreview({ guest, fleet }: { guest: GuestText | undefined; f
         {guest?.effects.unread && <p className="text-warn">{guest.effects.unread}</p>}
         {!guest && <p className="text-dim">No user-data: the image as it is.</p>}
         <p className="mt-2 text-faint text-xs">From the fleet, whatever the user-data says:</p>
-        <ul className="grid gap-0.5 text-dim text-xs">
+        <ul className="grid list-disc gap-0.5 pl-4 text-dim text-xs">
           {fleet.map((one) => (
             <li key={one}>{one}</li>
           ))}
@@ -66,7 +66,7 @@ function SentBytes({ guest }: { guest: GuestText }) {
   return (
     <PreviewPart title="As it is sent">
       <p className={cx(over && 'text-warn')}>
-        {formatBytes(guest.bytes)} of the {formatBytes(BUDGET_BYTES)} that every cloud takes
+        {formatBytes(guest.bytes)} of the 16 KB that EC2 and tools like it take
         {over && '; here 64 KiB are taken'}
       </p>
       <div aria-hidden className="mt-1 h-1 overflow-hidden rounded bg-sunken">
@@ -80,7 +80,7 @@ function SentBytes({ guest }: { guest: GuestText }) {
         <tbody>
           {guest.hex.map((row) => (
             <tr key={row.bytes}>
-              <td className="pr-2 align-top text-dim">{row.bytes}</td>
+              <td className="whitespace-nowrap pr-3 align-top text-dim">{row.bytes}</td>
               <td className="whitespace-pre align-top text-faint max-sm:hidden">{row.text}</td>
             </tr>
           ))}

@@ -14,7 +14,7 @@ export interface GuestText {
   tooLarge: boolean
   /** Of the budget, 1 = all of it. */
   share: number
-  /** The first line as bytes: 16 a row, at most two rows. */
+  /** The first line as bytes: 10 a row, at most three rows. */
   hex: { bytes: string; text: string }[]
   lineEnds: 'Unix' | 'Windows' | 'mixed' | 'none'
   byteOrderMark: boolean
@@ -24,8 +24,8 @@ export interface GuestText {
   secrets: number
 }
 
-const ROW = 16
-const ROWS = 2
+const ROW = 10
+const ROWS = 3
 
 /** Never throws; the same text and data, the same answer. */
 export function guestText(text: string, data: JinjaData, found: readonly Finding[]): GuestText {

@@ -26,7 +26,7 @@ export function WhatPart({ draft, set, problem, images, image, sizes, imageState
     <CreatePart number={2} title="What">
       <div className="grid gap-x-4 gap-y-1 sm:grid-cols-6">
         {templates.length > 0 && (
-          <div className="sm:col-span-6">
+          <div className="sm:col-span-3">
             <SelectField
               label="Begin with a template"
               value={draft.template}
@@ -45,7 +45,7 @@ export function WhatPart({ draft, set, problem, images, image, sizes, imageState
             </SelectField>
           </div>
         )}
-        <div className="sm:col-span-6">
+        <div className={templates.length > 0 ? 'sm:col-span-3' : 'sm:col-span-6'}>
           <SelectField
             label="Image"
             value={draft.image}

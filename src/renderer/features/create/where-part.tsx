@@ -7,7 +7,7 @@ import { inputClass } from '../../ui/field.tsx'
 import { CreatePart } from './create-part.tsx'
 import { type Need, type Picked, type Place, placesFor } from './placement.ts'
 
-const FIRST = 4
+const FIRST = 3
 const MOST = 50
 
 interface WhereProps {

@@ -41,7 +41,7 @@ export const imageColumns: TableColumn<Image>[] = [
     cell: (i) => i.os || none,
   },
   { id: 'arch', header: 'Arch', width: '84px', sort: (i) => i.arch, cell: (i) => i.arch },
-  { id: 'format', header: 'Format', width: '108px', from: 'wide', sort: formatText, cell: formatText },
+  { id: 'format', header: 'Format', width: '124px', from: 'wide', sort: formatText, cell: formatText },
   {
     id: 'virtual',
     header: 'Disk',
@@ -54,7 +54,7 @@ export const imageColumns: TableColumn<Image>[] = [
   {
     id: 'size',
     header: 'File',
-    width: '88px',
+    width: '104px',
     align: 'right',
     sort: (i) => (i.sizeBytes === undefined ? undefined : Number(i.sizeBytes)),
     cell: (i) => (i.sizeBytes === undefined ? <span className="text-faint">not known</span> : formatBytes(i.sizeBytes)),
@@ -100,7 +100,7 @@ export const imageColumns: TableColumn<Image>[] = [
   {
     id: 'actions',
     header: 'Actions',
-    width: '56px',
+    width: '68px',
     align: 'right',
     fixed: true,
     cell: (i) => <ImageMenu image={i} />,

@@ -119,7 +119,10 @@ describe('the text as the guest gets it', () => {
   it('is told in bytes, with its first line in hex', () => {
     expect(of('#cloud-config\nhostname: ä\n')).toMatchObject({
       ...{ bytes: 27, lineEnds: 'Unix', byteOrderMark: false, secrets: 0 },
-      hex: [{ bytes: '23 63 6c 6f 75 64 2d 63 6f 6e 66 69 67 0a', text: '#cloud-config·' }],
+      hex: [
+        { bytes: '23 63 6c 6f 75 64 2d 63 6f 6e', text: '#cloud-con' },
+        { bytes: '66 69 67 0a', text: 'fig·' },
+      ],
     })
   })
 
