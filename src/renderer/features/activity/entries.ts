@@ -39,7 +39,7 @@ export function entryWords(entry: AuditEntry, names: Names): EntryWords {
 }
 
 /** What a filter looks at. */
-export function entryRecord(entry: AuditEntry, names: Names): FilterRecord {
+function entryRecord(entry: AuditEntry, names: Names): FilterRecord {
   const { text, more } = entryWords(entry, names)
   return {
     vm: `${names.vm(entry.vmId) ?? ''} ${entry.detail['name'] ?? ''} ${entry.vmId}`,

@@ -11,7 +11,7 @@ import { changeHeads, changesOf } from './changes.ts'
 import { entryWords, type Names, whoWords } from './entries.ts'
 
 /** Where the thing of an entry is; undefined = it is gone. */
-export function hrefOfEntry(entry: AuditEntry, names: Names): string | undefined {
+function hrefOfEntry(entry: AuditEntry, names: Names): string | undefined {
   if (entry.vmId && names.vm(entry.vmId)) return hrefOf({ page: 'vm', id: entry.vmId, tab: 'overview' })
   if (entry.hostId && names.host(entry.hostId)) return hrefOf({ page: 'host', id: entry.hostId, tab: 'overview' })
   return undefined

@@ -4,7 +4,7 @@ import type { FilterTerm } from '../../lib/filter.ts'
 import { matching, type Names } from './entries.ts'
 
 /** One file holds at most this much; more is for the command line, which writes as it reads. */
-export const MAX_EXPORT_CHARS = 200_000_000
+const MAX_EXPORT_CHARS = 200_000_000
 
 export interface Exported {
   entries: number

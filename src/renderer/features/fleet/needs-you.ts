@@ -77,7 +77,7 @@ const RANK = new Map((Object.keys(CAUSES) as Cause[]).map((cause, i) => [cause, 
 const rankOf = ({ cause }: Need): number => RANK.get(cause) ?? RANK.size
 
 /** More things with one cause than this are one line: a list of forty is read by nobody. */
-export const MAX_SAME = 3
+const MAX_SAME = 3
 
 /** Several things with the same cause, told in one line. */
 export interface NeedGroup {

@@ -1,17 +1,12 @@
 import { useState } from 'react'
 import type { BackupStoreResponse } from '../../../ipc/gen/eitri/fleet/v1/store_pb.js'
-import { formatBytes, formatDate } from '../../lib/format.ts'
+import { formatBytes } from '../../lib/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { backUp } from './actions.ts'
-
-/** Beside the data folder, so that who loses the one may still have the other. */
-export function suggestedBackup(dataDir: string, now: Date): string {
-  const parent = dataDir.replace(/\/+[^/]*\/*$/, '')
-  return `${parent}/eitri-backup-${formatDate(now)}.db`
-}
+import { suggestedBackup } from './backup-path.ts'
 
 export function BackupSheet({ dataDir, onClose }: { dataDir: string; onClose: () => void }) {
   const [path, setPath] = useState(() => suggestedBackup(dataDir, new Date()))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { suggestedBackup } from '../../../../../src/renderer/features/settings/backup-path.ts'
 import {
   graceChoices,
   graceEffect,
@@ -41,7 +42,9 @@ describe('how long activity is kept', () => {
     [0, 365, false],
     [365, 0, true],
     [30, 30, false],
-  ])('%i in place of %i removes entries: %s', (next, current, removes) => expect(isShorter(next, current)).toBe(removes))
+  ])('%i in place of %i removes entries: %s', (next, current, removes) =>
+    expect(isShorter(next, current)).toBe(removes),
+  )
 })
 
 describe('what was taken out of a file', () => {
@@ -66,4 +69,11 @@ describe('settings for the palette', () => {
     expect(new Set(SETTINGS_ENTRIES.map(({ text }) => text)).size).toBe(SETTINGS_ENTRIES.length)
     expect(Object.keys(PART_TITLES)).toEqual([...SETTINGS_PARTS])
   })
+})
+
+it.each([
+  ['/home/ada/.local/share/eitri', '/home/ada/.local/share/eitri-backup-2026-11-30.db'],
+  ['/data/', '/eitri-backup-2026-11-30.db'],
+])('a backup of %s is suggested beside it, not in it', (dataDir, path) => {
+  expect(suggestedBackup(dataDir, new Date(2026, 10, 30))).toBe(path)
 })
