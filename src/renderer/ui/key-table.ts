@@ -4,7 +4,7 @@ export interface KeyRow {
   /** Stands for the act wherever a key is remembered. */
   id: string
   text: string
-  /** As the app ships it: `n`, `g h` one after the other, `mod+k` for Ctrl or ⌘. */
+  /** As the app ships it: `n`, `g h` one after the other, `mod+k` for Ctrl or ⌘, `chord+f` for Ctrl+Shift or ⌘. */
   key: string
   /** What else does the same. */
   also?: string
@@ -69,19 +69,29 @@ export const KEY_TABLE: readonly KeyGroup[] = [
     title: 'In a console, all other keys go to the guest',
     rows: [
       { id: 'console-leave', text: 'Leave (Ctrl F6 sends F6)', key: 'f6' },
-      { id: 'console-find', text: 'Find', key: 'mod+shift+f' },
-      { id: 'console-copy', text: 'Copy, paste', key: 'mod+shift+c', also: 'mod+shift+v' },
+      { id: 'console-tab', text: 'New tab', key: 'chord+t' },
+      { id: 'console-split', text: 'Split right, down', key: 'chord+\\', also: 'chord+-' },
+      { id: 'console-move', text: 'To another pane', key: 'chord+arrows' },
+      { id: 'console-close', text: 'Close the view', key: 'chord+w' },
+      { id: 'console-find', text: 'Find', key: 'chord+f' },
+      { id: 'console-copy', text: 'Copy, paste', key: 'chord+c', also: 'chord+v' },
+      { id: 'console-actions', text: 'Actions', key: 'mod+shift+p' },
+      { id: 'console-split', text: 'Split right, down', key: 'mod+shift+\\', also: 'mod+shift+-' },
+      { id: 'console-tab', text: 'New tab, close the view', key: 'mod+shift+t', also: 'mod+shift+w' },
+      { id: 'console-pane', text: 'Pane beside (any arrow)', key: 'mod+shift+arrowright' },
+      { id: 'console-again', text: 'Reconnect', key: 'mod+shift+r' },
+      { id: 'console-tab-leaves', text: 'Tab leaves the console', key: 'mod+shift+m' },
+      { id: 'console-reconnect', text: 'Connect again', key: 'chord+r' },
+      { id: 'console-actions', text: 'Actions', key: 'chord+p' },
+      { id: 'console-tab-leaves', text: 'Let Tab leave the console', key: 'chord+m' },
     ],
   },
 ]
 
 const ROWS: ReadonlyMap<string, KeyRow> = new Map(KEY_TABLE.flatMap(({ rows }) => rows.map((row) => [row.id, row])))
 
-const NAMED = new Set(['escape', 'enter', 'space'])
-
 /** A key a person may put another in place of: letters and signs, also two in a row, without Ctrl, Alt or ⌘. */
-export const isRemappable = ({ key }: KeyRow): boolean =>
-  key.split(' ').every((part) => part.length === 1) && !NAMED.has(key)
+export const isRemappable = ({ key }: KeyRow): boolean => key.split(' ').every((part) => part.length === 1)
 
 /** The key of an act now: a person's own, else the shipped one. */
 export const keyOf = (id: string, own: Readonly<Record<string, string>>): string => own[id] ?? ROWS.get(id)?.key ?? ''
@@ -99,7 +109,10 @@ export function shippedKey(pressed: string, own: Readonly<Record<string, string>
 
 /** The act that has a key already, so that giving it away would hide that one; undefined = it is free. */
 export function holderOf(key: string, id: string, own: Readonly<Record<string, string>>): KeyRow | undefined {
-  for (const row of ROWS.values()) if (row.id !== id && keyOf(row.id, own) === key) return row
+  for (const row of ROWS.values()) {
+    const theirs = keyOf(row.id, own)
+    if (row.id !== id && (theirs === key || theirs.startsWith(`${key} `))) return row
+  }
   return undefined
 }
 
@@ -114,6 +127,7 @@ const SIGNS: Record<string, string> = {
   enter: 'Enter',
   space: 'Space',
   shift: 'Shift',
+  arrows: '← → ↑ ↓',
 }
 
 /** As it is shown: `Ctrl K`, `⌘ K`, `g h`. */
@@ -121,6 +135,7 @@ export function keyText(key: string): string {
   const mac = isMac()
   const words = key.split('+').map((part) => {
     if (part === 'mod') return mac ? '⌘' : 'Ctrl'
+    if (part === 'chord') return mac ? '⌘' : 'Ctrl Shift'
     if (part === 'alt') return mac ? '⌥' : 'Alt'
     return SIGNS[part] ?? (part.length === 1 && key.includes('+') ? part.toUpperCase() : part.replace(/^f6$/, 'F6'))
   })

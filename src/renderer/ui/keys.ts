@@ -15,9 +15,12 @@ function isTaken(event: KeyboardEvent): boolean {
   return target?.closest(TYPING) != null || document.querySelector('[role=dialog], [role=alertdialog]') !== null
 }
 
-/** A terminal has its own keys and hands the rest to the guest. */
-const isInTerminal = (event: KeyboardEvent) =>
-  event.target instanceof Element && event.target.closest('.xterm') !== null
+/** A terminal hands every key to the guest but chords with Ctrl+Shift or ⌘. */
+const isOfGuest = (event: KeyboardEvent) =>
+  event.target instanceof Element &&
+  event.target.closest('.xterm') !== null &&
+  !(event.ctrlKey && event.shiftKey) &&
+  !event.metaKey
 
 /** `mod+k` for Ctrl or ⌘, the bare key otherwise. Alt is read by where the key is: with it a Mac types other signs. */
 function nameOf(event: KeyboardEvent): string {
@@ -36,7 +39,7 @@ export function useKeys(map: KeyMap): void {
   })
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing || isInTerminal(event)) return
+      if (event.defaultPrevented || event.isComposing || isOfGuest(event)) return
       const name = nameOf(event)
       const plain = event.key.length === 1 && !name.startsWith('mod+') && !name.startsWith('alt+')
       if (plain && (isTaken(event) || !usePreferences.getState().singleKeys)) return

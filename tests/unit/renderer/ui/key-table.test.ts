@@ -37,5 +37,6 @@ describe('the keys of the window', () => {
     expect(holderOf('n', 'console', {})?.id).toBe('create-vm')
     expect(holderOf('c', 'console', {})).toBeUndefined()
     expect(holderOf('n', 'console', { 'create-vm': 'v' })).toBeUndefined()
+    expect(holderOf('g', 'console', {})?.id, 'the first of two keys in a row').toBe('go-fleet')
   })
 })
