@@ -27,7 +27,7 @@ describe('the state word of a host', () => {
     ['Agent missing', aHost({ link: 'agent_missing' })],
     ['Agent missing', aHost({ link: 'identity_mismatch' })],
     ['Agent outdated', aHost({ link: 'unreachable', linkFault: fault('agent/version-skew') })],
-    ['Held by another control plane', aHost({ link: 'held_by_other' })],
+    ['Held by another controller', aHost({ link: 'held_by_other' })],
     ['Unreachable (never seen)', aHost({ link: 'a word of a later version' })],
   ])('%s', (word, host) => expect(hostState(host, NOW).word).toBe(word))
 
