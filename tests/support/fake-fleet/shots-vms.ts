@@ -7,6 +7,9 @@ import { vmScene } from './vm-scene.ts'
 
 const WIDE = { width: 1760, height: 900 }
 const NARROW = { width: 720, height: 800 }
+/** Heights at which no row is cut in two: what is half behind the bar has no size of its own. */
+const WHOLE_ROWS = { width: 1280, height: 804 }
+const NARROW_WHOLE_ROWS = { width: 720, height: 786 }
 
 const list = async (page: Page) => {
   await page.getByRole('heading', { name: 'VMs', exact: true }).waitFor()
@@ -71,7 +74,7 @@ export const VM_SHOTS: Shot[] = [
   { name: 'v01-list', path: '/vms', scene: vmScene, act: list },
   { name: 'v02-list-dark', path: '/vms', scene: vmScene, dark: true, act: list },
   { name: 'v03-list-wide', path: '/vms', scene: vmScene, size: WIDE, act: list },
-  { name: 'v04-list-narrow', path: '/vms', scene: vmScene, size: NARROW, act: chosen('web-12', 'db-3') },
+  { name: 'v04-list-narrow', path: '/vms', scene: vmScene, size: NARROW_WHOLE_ROWS, act: chosen('web-12', 'db-3') },
   { name: 'v05-tree', path: '/vms', scene: vmScene, act: tree },
   { name: 'v06-tree-dark', path: '/vms', scene: vmScene, dark: true, size: WIDE, act: tree },
   { name: 'v07-selected', path: '/vms', scene: vmScene, act: chosen('web-12', 'web-13', 'mail-1') },

@@ -1,34 +1,25 @@
-import { formatDay, formatDuration } from '../../lib/format.ts'
+import type { HostCertificate } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { StateView } from '../../ui/state-word.tsx'
+import { certificateWord } from '../trust/view-model.ts'
 
-const SOON_MS = 14 * 24 * 60 * 60 * 1000
+interface Around {
+  /** The fleet's list of revoked ones has its serial. */
+  isRevoked: boolean
+  /** What became of the CA that signed it. Absent = not known here. */
+  ca?: string | undefined
+}
 
-/** The one state word of a host certificate. `ca` is what became of the CA that signed it; undefined = not known here. */
-export function certificateState(
-  validBeforeMs: number,
+/** The one state word of a guest's host certificate. */
+export function hostCertificateState(
+  { validBefore }: Pick<HostCertificate, 'validBefore'>,
   nowMs: number,
-  { revoked = false, ca }: { revoked?: boolean; ca?: string | undefined } = {},
+  { isRevoked, ca }: Around,
 ): StateView {
-  const until = `until ${formatDay(new Date(validBeforeMs))} ${new Date(validBeforeMs).getFullYear()}`
-  if (revoked) return { word: 'Revoked', tone: 'bad', detail: 'Nobody who holds the newest list takes it' }
-  const left = validBeforeMs - nowMs
-  if (left <= 0) return { word: 'Expired', tone: 'bad', detail: `Was valid ${until}` }
-  if (ca === 'retired') return { word: 'Being replaced', tone: 'warn', detail: 'The CA that signed it is retired' }
-  if (left < SOON_MS) return { word: `Expires in ${formatDuration(left)}`, tone: 'warn', detail: `Valid ${until}` }
-  return { word: 'Valid', tone: 'good', detail: until }
-}
-
-const REVOCATIONS: Record<string, StateView> = {
-  current: { word: 'Holds the newest list', tone: 'good' },
-  older: { word: 'Holds an older list', tone: 'warn' },
-  unreachable: { word: 'Could not be given the newest list', tone: 'warn' },
-  failed: { word: 'Refused the newest list', tone: 'bad' },
-}
-
-/** What the running guest holds of the revoked certificates. */
-export function revocationsState(said: string | undefined): StateView {
-  if (said === undefined) return { word: 'Not known', tone: 'unknown' }
-  return REVOCATIONS[said] ?? { word: said === '' ? 'Not tried yet' : said, tone: 'unknown' }
+  if (isRevoked) return { word: 'Revoked', tone: 'bad', detail: 'Who holds the newest list refuses it' }
+  const state = certificateWord(validBefore ? { validBefore } : {}, nowMs)
+  return state.tone === 'good' && ca === 'retired'
+    ? { word: 'Being replaced', tone: 'warn', detail: 'The CA that signed it is retired' }
+    : state
 }
 
 /** Type, a short tail and the comment of an authorized-key line: enough to tell two apart. */

@@ -24,7 +24,7 @@ export function ForceStopSheet({ vm: opened, onClose }: { vm: Vm; onClose: () =>
       footer={
         <>
           <Button ref={safe} onClick={onClose}>
-            Leave it running
+            Leave it as it is
           </Button>
           <Button onClick={act(stopVm)}>Ask the guest instead</Button>
           <Button look="danger" disabled={vm.protected} onClick={act(forceStopVm)}>

@@ -79,7 +79,7 @@ function Point({ point }: { point: StartingPoint }) {
         type="button"
         disabled={asking}
         onClick={() => void create()}
-        className="h-full w-full rounded-lg border border-line bg-panel p-3 text-left transition-colors hover:border-line-strong hover:bg-hover disabled:opacity-60"
+        className="flex h-full w-full flex-col items-start rounded-lg border border-line bg-panel p-3 text-left transition-colors hover:border-line-strong hover:bg-hover disabled:opacity-60"
       >
         <span className="block font-medium text-ink">{point.title}</span>
         <span className="block text-dim text-xs">{asking ? 'Asking for it…' : point.text}</span>

@@ -4,8 +4,6 @@ import { api } from '../../api/transport.ts'
 export const vmQueryKeys = {
   templates: ['templates'] as const,
   command: (vm: string) => ['vm-command', vm] as const,
-  cas: ['vm-trust', 'cas'] as const,
-  revoked: ['vm-trust', 'revoked'] as const,
 }
 
 const WAIT_MS = 28_000
@@ -22,8 +20,3 @@ export const useVmCommand = (vm: string, enabled: boolean) =>
     staleTime: 0,
     retry: false,
   })
-
-/** CAs of this fleet, to name those a guest trusts. */
-export const useCas = () => useQuery({ queryKey: vmQueryKeys.cas, queryFn: () => api.trust.listCas({}) })
-
-export const useRevoked = () => useQuery({ queryKey: vmQueryKeys.revoked, queryFn: () => api.trust.listRevoked({}) })

@@ -81,7 +81,7 @@ const CopyOf = ({ id, vm }: { id: string; vm: Vm | undefined }) =>
 const Links = ({ vms }: { vms: readonly Vm[] }) => (
   <span className="flex flex-wrap gap-x-2">
     {vms.map((vm) => (
-      <a key={vm.id} href={hrefOf({ page: 'vm', id: vm.id, tab: 'disks' })} className="text-accent hover:underline">
+      <a key={vm.id} href={hrefOf({ page: 'vm', id: vm.id, tab: 'disks' })} className="text-accent underline">
         {vm.name}
       </a>
     ))}

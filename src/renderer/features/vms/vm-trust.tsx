@@ -9,19 +9,20 @@ import { Button } from '../../ui/button.tsx'
 import { CopyButton, CopyText } from '../../ui/copy-text.tsx'
 import { Card, Facts } from '../../ui/page.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
-import { certificateState, isSameKey, keyWords, revocationsState } from './certificate-view.ts'
-import { useCas, useRevoked } from './queries.ts'
+import { useAuthorities, useRevokedList } from '../trust/queries.ts'
+import { listState } from '../trust/view-model.ts'
+import { hostCertificateState, isSameKey, keyWords } from './certificate-view.ts'
 
 /** Who may log in to it and how it proves itself: its host certificate, the CAs it was made to trust, what it knows of revoked ones. */
 export function VmTrust({ vm }: { vm: Vm }) {
-  const cas = useCas()
+  const cas = useAuthorities()
   return (
     <div className="mx-auto grid max-w-5xl gap-4">
       {cas.isError && <Unread what="The CAs of this fleet" again={() => void cas.refetch()} />}
       <LogIn vm={vm} />
       <div className="grid gap-4 lg:grid-cols-2">
-        <HostCertificate vm={vm} cas={cas.data?.cas} />
-        <UserCas vm={vm} cas={cas.data?.cas} />
+        <HostCertificate vm={vm} cas={cas.data} />
+        <UserCas vm={vm} cas={cas.data} />
       </div>
       <Revocations vm={vm} />
     </div>
@@ -38,7 +39,7 @@ const Unread = ({ what, again }: { what: string; again: () => void }) => (
 )
 
 const TrustLink = ({ children }: { children: ReactNode }) => (
-  <a href={hrefOf({ page: 'trust', tab: 'authorities' })} className="text-accent hover:underline">
+  <a href={hrefOf({ page: 'trust', tab: 'authorities' })} className="text-accent underline">
     {children}
   </a>
 )
@@ -60,7 +61,7 @@ function LogIn({ vm }: { vm: Vm }) {
 
 function HostCertificate({ vm, cas }: { vm: Vm; cas: readonly Ca[] | undefined }) {
   const now = useNow()
-  const revoked = useRevoked()
+  const revoked = useRevokedList()
   const certificate = vm.hostCertificate
   const ends = msOf(certificate?.validBefore)
   if (!certificate || ends === undefined)
@@ -78,7 +79,7 @@ function HostCertificate({ vm, cas }: { vm: Vm; cas: readonly Ca[] | undefined }
     <Card title="Host certificate">
       <Facts
         rows={[
-          ['State', <StateWord key="s" state={certificateState(ends, now, { revoked: isRevoked, ca: ca?.state })} />],
+          ['State', <StateWord key="s" state={hostCertificateState(certificate, now, { isRevoked, ca: ca?.state })} />],
           [
             'Valid until',
             <span key="u" title={new Date(ends).toISOString()}>
@@ -133,6 +134,8 @@ function UserCas({ vm, cas }: { vm: Vm; cas: readonly Ca[] | undefined }) {
   )
 }
 
+const UNKNOWN = { word: 'Unknown', tone: 'unknown' } as const
+
 function Revocations({ vm }: { vm: Vm }) {
   const runs = vm.power === 'running' && !vm.hostUnknown
   const asOf = msOf(vm.trust?.asOf)
@@ -141,15 +144,7 @@ function Revocations({ vm }: { vm: Vm }) {
       {runs || vm.trust ? (
         <Facts
           rows={[
-            [
-              'The guest',
-              <StateWord
-                key="r"
-                state={
-                  vm.hostUnknown ? { word: 'Not known now', tone: 'unknown' } : revocationsState(vm.trust?.revocations)
-                }
-              />,
-            ],
+            ['The guest', <StateWord key="r" state={vm.trust && !vm.hostUnknown ? listState(vm.trust) : UNKNOWN} />],
             ...(vm.trust?.detail ? ([['Why', vm.trust.detail]] satisfies [string, string][]) : []),
             ['Told', asOf === undefined ? 'never' : new Date(asOf).toLocaleString()],
           ]}

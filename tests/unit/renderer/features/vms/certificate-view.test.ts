@@ -1,32 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import {
-  certificateState,
-  isSameKey,
-  keyWords,
-  revocationsState,
-} from '../../../../../src/renderer/features/vms/certificate-view.ts'
+import { hostCertificateState, isSameKey, keyWords } from '../../../../../src/renderer/features/vms/certificate-view.ts'
+import { at } from '../../../../support/fake-fleet/rows.ts'
 
 const NOW = new Date(2026, 10, 30, 14, 2, 11).getTime()
 const DAY = 86_400_000
 
 describe('the state of a host certificate', () => {
-  it.each<[string, string, number, Parameters<typeof certificateState>[2]]>([
-    ['Valid', 'good', 300, {}],
-    ['Expires in 5 d', 'warn', 5, {}],
-    ['Expired', 'bad', -1, {}],
-    ['Revoked', 'bad', 300, { revoked: true }],
-    ['Being replaced', 'warn', 300, { ca: 'retired' }],
+  it.each<[string, string, number, Parameters<typeof hostCertificateState>[2]]>([
+    ['Valid', 'good', 300, { isRevoked: false }],
+    ['Expires in 5 d', 'warn', 5, { isRevoked: false }],
+    ['Expired', 'quiet', -1, { isRevoked: false }],
+    ['Revoked', 'bad', 300, { isRevoked: true }],
+    ['Being replaced', 'warn', 300, { isRevoked: false, ca: 'retired' }],
   ])('is %s', (word, tone, days, around) => {
-    expect(certificateState(NOW + days * DAY, NOW, around)).toMatchObject({ word, tone })
-  })
-})
-
-describe('what a guest holds of revoked certificates', () => {
-  it('is not known where nobody could say, which is not "the newest"', () => {
-    expect(revocationsState(undefined)).toEqual({ word: 'Not known', tone: 'unknown' })
-    expect(revocationsState('')).toMatchObject({ word: 'Not tried yet' })
-    expect(revocationsState('current').tone).toBe('good')
-    expect(revocationsState('failed').tone).toBe('bad')
+    expect(hostCertificateState({ validBefore: at(NOW + days * DAY) }, NOW, around)).toMatchObject({ word, tone })
   })
 })
 
