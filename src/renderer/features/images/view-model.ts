@@ -63,7 +63,9 @@ export const imageFilterRecord = (image: Image, hostName: (id: string) => string
 
 /** VMs made of these bytes, those in quarantine too; sorted by name. */
 export const usersOf = (image: Image, vms: Iterable<Vm>): Vm[] =>
-  [...vms].filter((vm) => vm.imageSha256 === image.sha256 && !vm.unowned).sort((a, b) => (a.name < b.name ? -1 : 1))
+  [...vms]
+    .filter((vm) => !vm.unowned && (vm.imageSha256 === image.sha256 || vm.imageName === image.name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 
 export interface CatalogueGroup {
   title: string

@@ -65,7 +65,7 @@ describe('an image in the list', () => {
 
   it('names who is made of it, those in quarantine too, and nobody else', () => {
     const image = anImage({ sha256: 'a'.repeat(64) })
-    const vm = (name: string, change: object = {}) => aVm({ name, imageSha256: image.sha256, ...change })
+    const vm = (name: string, change: object = {}) => aVm({ name, imageSha256: image.sha256, imageName: '', ...change })
     const users = usersOf(image, [
       vm('b'),
       vm('a'),
