@@ -314,7 +314,7 @@ export const SHOTS: Shot[] = [
     act: async (page, fleet) => {
       await vmPage('web-12')(page, fleet)
       fleet.tell({ tasks: [onboarding(Date.now(), 5)] })
-      await page.getByRole('link', { name: 'Activity' }).click()
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Activity' }).click()
     },
   },
   {

@@ -54,7 +54,7 @@ export function TaskStrip() {
         </a>
       ))}
       {more > 0 && (
-        <a href={hrefOf({ page: 'activity', filter: '' })} className="shrink-0 hover:text-ink hover:underline">
+        <a href={hrefOf({ page: 'activity', filter: '', view: 'tasks' })} className="shrink-0 hover:text-ink hover:underline">
           and {more} more
         </a>
       )}
