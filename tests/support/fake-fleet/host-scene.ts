@@ -1,11 +1,13 @@
+import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Fault } from '../../../src/ipc/faults.ts'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import type {
-  DrainHostRequest,
-  ShowSshRequest,
-  UpdateHostRequest,
-  UpgradeHostRequest,
+import {
+  type DrainHostRequest,
+  type ShowSshRequest,
+  type UpdateHostRequest,
+  type UpgradeHostRequest,
+  UpgradeOutcomeSchema,
 } from '../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { CollectImagesRequest } from '../../../src/ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { FakeFleet } from './fake-fleet.ts'
@@ -30,7 +32,7 @@ export function hostScene(now: number): FleetState {
       sshClient: 'ssh2',
       credential: 'login',
       reportedEpoch: 7n,
-      upgradeOutcome: { version: '0.1.0', state: 'done', detail: '', at: at(now - 3 * DAY) },
+      upgradeOutcome: create(UpgradeOutcomeSchema, { version: '0.1.0', state: 'done', at: at(now - 3 * DAY) }),
     })
   if (local) Object.assign(local, { labels: { lab: '' }, clock: aHostClock(now, { state: 'not_synchronised' }) })
   if (edge) Object.assign(edge, { labels: { edge: '' }, clock: aHostClock(now - 7 * MIN, { stale: true }) })

@@ -4,6 +4,7 @@ import type { HostCollection } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js
 import { api } from '../../api/transport.ts'
 import { go } from '../../routes.tsx'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
+import { type AddHostDraft, rememberDraft, requestOf } from './add-host-draft.ts'
 
 export const LOCAL_HOST_NAME = 'this-computer'
 
@@ -20,6 +21,24 @@ export async function addThisComputer(): Promise<void> {
   } catch (error) {
     toastFault(error)
   }
+}
+
+/** Starts the onboarding of what was typed and shows its steps; says a fault in a toast. */
+export async function addDrafted(draft: AddHostDraft): Promise<void> {
+  try {
+    await startAdding(draft)
+  } catch (error) {
+    toastFault(error)
+  }
+}
+
+/** The same; throws what the control plane answers. */
+export async function startAdding(draft: AddHostDraft): Promise<void> {
+  rememberDraft(draft)
+  const { name, ssh } = requestOf(draft)
+  const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })
+  if (task) go({ page: 'add-host', taskId: task.id })
+  else if (host) go({ page: 'host', id: host.id, tab: 'overview' })
 }
 
 export async function reconnectHost(host: Host): Promise<void> {

@@ -8,10 +8,20 @@ export interface AddHostDraft {
   /** Undefined = made from the target. */
   name: string | undefined
   identityFile: string
+  /** Hosts to go through, as `ssh -J` has it. Empty = as ssh says. */
+  jump: string
+  keep: 'memory' | 'keychain'
   useSudo: boolean
 }
 
-export const EMPTY_DRAFT: AddHostDraft = { target: '', name: undefined, identityFile: '', useSudo: false }
+export const EMPTY_DRAFT: AddHostDraft = {
+  target: '',
+  name: undefined,
+  identityFile: '',
+  jump: '',
+  keep: 'memory',
+  useSudo: false,
+}
 
 let remembered = EMPTY_DRAFT
 
@@ -34,6 +44,8 @@ export function requestOf(draft: AddHostDraft) {
       user,
       ...(port === undefined ? {} : { port }),
       identityFile: draft.identityFile.trim(),
+      jump: draft.jump.trim(),
+      keep: draft.keep,
       useSudo: draft.useSudo,
     },
   }

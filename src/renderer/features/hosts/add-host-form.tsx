@@ -2,14 +2,15 @@ import { useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import { useInfo } from '../../api/queries.ts'
-import { api } from '../../api/transport.ts'
-import { go, hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.tsx'
 import { useHosts } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
-import { CheckField, TextField } from '../../ui/field.tsx'
-import { type AddHostDraft, draftName, draftProblems, lastDraft, rememberDraft, requestOf } from './add-host-draft.ts'
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
+import { startAdding } from './actions.ts'
+import { type AddHostDraft, draftName, draftProblems, lastDraft } from './add-host-draft.ts'
 import { HostPicker } from './host-picker.tsx'
+import { ResolvedWay } from './resolved-way.tsx'
 
 export function AddHostForm() {
   const { data: info } = useInfo()
@@ -24,21 +25,19 @@ export function AddHostForm() {
   const problem = (field: string) =>
     target.target === '' ? undefined : problems.find((p) => p.field === field)?.problem
 
+  const [picked, setPicked] = useState(target.target)
   const submit = async () => {
     setSending(true)
     setFault(undefined)
-    rememberDraft(target)
     try {
-      const { name, ssh } = requestOf(target)
-      const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })
-      if (task) go({ page: 'add-host', taskId: task.id })
-      else if (host) go({ page: 'host', id: host.id, tab: 'overview' })
+      await startAdding(target)
     } catch (error) {
       setFault(fromConnectError(error).toData())
     } finally {
       setSending(false)
     }
   }
+  const isPicked = target.target !== '' && picked === target.target && problem('host') === undefined
 
   return (
     <form
@@ -53,6 +52,7 @@ export function AddHostForm() {
         value={target.target}
         names={names}
         onChange={(text) => set({ target: text })}
+        onPick={setPicked}
         problem={problem('host') ?? problem('port') ?? problem('user')}
         hint={
           names.length > 0
@@ -60,6 +60,7 @@ export function AddHostForm() {
             : 'A name of your ssh configuration, or user@address:port'
         }
       />
+      {isPicked && <ResolvedWay draft={target} />}
       <div className="mt-3 grid gap-x-4 gap-y-3 sm:grid-cols-2">
         <TextField
           label="Name here"
@@ -76,6 +77,22 @@ export function AddHostForm() {
           hint="Passphrase or password is asked when needed"
           onChange={(e) => set({ identityFile: e.target.value })}
         />
+        <TextField
+          label="Through"
+          value={draft.jump}
+          problem={problem('jump')}
+          placeholder="as ssh would go"
+          hint="Hosts on the way, as ssh -J has it"
+          onChange={(e) => set({ jump: e.target.value })}
+        />
+        <SelectField
+          label="Secrets you type stay"
+          value={draft.keep}
+          onChange={(e) => set({ keep: e.target.value === 'keychain' ? 'keychain' : 'memory' })}
+        >
+          <option value="memory">in memory, until Eitri quits</option>
+          <option value="keychain">in this computer's keychain</option>
+        </SelectField>
       </div>
       <div className="mt-2">
         <CheckField

@@ -1,19 +1,14 @@
+import { Laptop, Ticket } from 'lucide-react'
+import { useInfo } from '../../api/queries.ts'
 import { cx } from '../../lib/class-names.ts'
-import { useTask } from '../../state/use-fleet.ts'
+import { useHosts, useTask } from '../../state/use-fleet.ts'
+import { Button } from '../../ui/button.tsx'
 import { Page, PageTitle } from '../../ui/page.tsx'
+import { addThisComputer } from './actions.ts'
 import { AddHostForm } from './add-host-form.tsx'
 import { AddHostProgress } from './add-host-progress.tsx'
-
-const STEPS: [string, string][] = [
-  ['Read config', 'what ssh itself would use for this name'],
-  ['Reach address', 'a TCP connection, nothing more'],
-  ['Check host key', 'you see it and accept it, or it is known'],
-  ['Sign in', 'ssh-agent, key, passphrase or password'],
-  ['Look at host', 'system, virtualisation, disk, packages'],
-  ['Install agent', 'one file, checked by its SHA-256'],
-  ['Start agent', 'as a service where there is one'],
-  ['First report', 'the host says who it is and what it has'],
-]
+import { useHostSheets } from './host-sheets.tsx'
+import { STEP_TEXT } from './onboarding-view.ts'
 
 export function AddHostPage({ taskId }: { taskId: string }) {
   const task = useTask(taskId)
@@ -22,7 +17,12 @@ export function AddHostPage({ taskId }: { taskId: string }) {
       <div className="min-h-0 flex-1 overflow-y-auto bg-bg px-6 py-6">
         <div className={cx('mx-auto grid gap-6', taskId === '' ? 'max-w-4xl lg:grid-cols-[1fr_19rem]' : 'max-w-2xl')}>
           {taskId === '' ? <AddHostForm /> : <AddHostProgress task={task} />}
-          {taskId === '' && <WhatWillHappen />}
+          {taskId === '' && (
+            <div className="grid h-fit gap-4">
+              <WhatWillHappen />
+              <OtherWays />
+            </div>
+          )}
         </div>
       </div>
     </Page>
@@ -34,7 +34,7 @@ function WhatWillHappen() {
     <aside aria-label="What will happen" className="h-fit rounded-lg border border-line bg-panel p-4">
       <h2 className="mb-2 font-medium text-dim text-xs">What will happen, in order</h2>
       <ol className="flex flex-col gap-2">
-        {STEPS.map(([name, text], i) => (
+        {STEP_TEXT.map(([name, text], i) => (
           <li key={name} className="flex gap-2.5">
             <span aria-hidden className="w-4 shrink-0 text-right text-faint">
               {i + 1}
@@ -46,6 +46,28 @@ function WhatWillHappen() {
           </li>
         ))}
       </ol>
+    </aside>
+  )
+}
+
+function OtherWays() {
+  const { data: info } = useInfo()
+  const sheets = useHostSheets()
+  const hasLocal = useHosts().some(({ kind }) => kind === 'local')
+  return (
+    <aside aria-label="Other ways" className="grid h-fit gap-2 rounded-lg border border-line bg-panel p-4">
+      <h2 className="font-medium text-dim text-xs">Other ways</h2>
+      {info?.localHostPossible && !hasLocal && (
+        <Button onClick={() => void addThisComputer()}>
+          <Laptop size={14} aria-hidden />
+          Use this computer
+        </Button>
+      )}
+      <Button onClick={sheets.join}>
+        <Ticket size={14} aria-hidden />
+        Join by a blob…
+      </Button>
+      <p className="text-faint text-xs">A blob is for a host you cannot sign in to from here.</p>
     </aside>
   )
 }

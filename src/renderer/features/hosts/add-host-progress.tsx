@@ -10,7 +10,10 @@ import { cancelTask } from '../tasks/actions.ts'
 import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
-import { EMPTY_DRAFT, rememberDraft } from './add-host-draft.ts'
+import { addDrafted, addThisComputer, LOCAL_HOST_NAME } from './actions.ts'
+import { draftName, EMPTY_DRAFT, lastDraft, rememberDraft } from './add-host-draft.ts'
+import { StepMore } from './add-host-steps.tsx'
+import { failedStep, leftWords } from './onboarding-view.ts'
 
 export function AddHostProgress({ task }: { task: Task | undefined }) {
   const told = useFleet((f) => f.revision !== undefined)
@@ -39,7 +42,7 @@ export function AddHostProgress({ task }: { task: Task | undefined }) {
           </Button>
         )}
       </header>
-      <TaskSteps task={task} />
+      <TaskSteps task={task} more={(step) => <StepMore step={step} />} />
       {fault && (
         <div className="mt-3">
           <FaultNotice fault={fault} />
@@ -60,6 +63,7 @@ const HEADLINE: Record<string, (name: string) => string> = {
 }
 
 function Foot({ task }: { task: Task }) {
+  const vms = useFleet((f) => f.vms.size > 0)
   if (isOpen(task))
     return (
       <footer className="mt-4 flex items-center justify-between gap-3">
@@ -77,18 +81,41 @@ function Foot({ task }: { task: Task }) {
           Open the host
         </a>
         <a href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
-          Create your first VM
+          {vms ? 'Create a VM' : 'Create your first VM'}
         </a>
       </footer>
     )
+  const failed = failedStep(task)
   return (
-    <footer className="mt-4 flex justify-end gap-2">
+    <footer className="mt-4 flex flex-wrap items-center justify-end gap-2">
+      <p className="mr-auto text-dim text-xs">
+        {leftWords(task)} {failed && `It stopped at "${failed.name}"; what you typed is kept.`}
+      </p>
       <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
         Go to hosts
       </a>
-      <a href={hrefOf({ page: 'add-host', taskId: '' })} className={buttonClass('primary')}>
-        Try again
+      <a href={hrefOf({ page: 'add-host', taskId: '' })} className={buttonClass('plain')}>
+        Change what I typed
       </a>
+      <Again name={task.subject} />
     </footer>
+  )
+}
+
+/** The same again at once: what is known by now, such as an accepted key, is not asked again. */
+function Again({ name }: { name: string }) {
+  const [busy, setBusy] = useState(false)
+  const draft = lastDraft()
+  const local = name === LOCAL_HOST_NAME
+  const again = async () => {
+    setBusy(true)
+    await (local ? addThisComputer() : addDrafted(draft))
+    setBusy(false)
+  }
+  if (!local && (draft.target === '' || draftName(draft) !== name)) return null
+  return (
+    <Button look="primary" disabled={busy} onClick={() => void again()}>
+      Try again
+    </Button>
   )
 }

@@ -1,4 +1,5 @@
 import { ArrowRight, Laptop, Server } from 'lucide-react'
+import { useCallback } from 'react'
 import { useInfo } from '../../api/queries.ts'
 import { cx } from '../../lib/class-names.ts'
 import { hrefOf } from '../../routes.tsx'
@@ -30,12 +31,14 @@ export function FirstRun() {
                 : 'Starts an agent here, as you. Nothing is installed system-wide, no SSH is needed.'
             }
             onClick={localImpossible ? undefined : () => void addThisComputer()}
+            first={!localImpossible}
           />
           <Choice
             icon={<Server size={20} aria-hidden />}
             title="Add a host over SSH"
             text={sshText(info?.sshConfigHosts ?? [])}
             href={hrefOf({ page: 'add-host', taskId: '' })}
+            first={localImpossible === true}
           />
         </div>
         <p className="mt-6 text-faint text-xs">
@@ -60,9 +63,12 @@ interface ChoiceProps {
   text: string
   href?: string
   onClick?: (() => void) | undefined
+  /** Has the focus when the window opens: Enter begins. */
+  first: boolean
 }
 
-function Choice({ icon, title, text, href, onClick }: ChoiceProps) {
+function Choice({ icon, title, text, href, onClick, first }: ChoiceProps) {
+  const focus = useCallback((element: HTMLElement | null) => void (first && element?.focus()), [first])
   const possible = href !== undefined || onClick !== undefined
   const className = cx(
     'group flex w-full items-center gap-4 rounded-xl border border-line bg-panel p-4 text-left transition-all',
@@ -85,11 +91,11 @@ function Choice({ icon, title, text, href, onClick }: ChoiceProps) {
     </>
   )
   return href === undefined ? (
-    <button type="button" className={className} onClick={onClick} disabled={!possible}>
+    <button ref={focus} type="button" className={className} onClick={onClick} disabled={!possible}>
       {content}
     </button>
   ) : (
-    <a href={href} className={className}>
+    <a ref={focus} href={href} className={className}>
       {content}
     </a>
   )

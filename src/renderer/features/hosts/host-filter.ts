@@ -51,19 +51,3 @@ export function hostFilterRecord(host: Host, nowMs: number): FilterRecord {
 /** Its agent is not the one this app brings. */
 export const isOutdated = (host: Host): boolean =>
   host.upgradeAvailable !== '' || host.linkFault?.code === 'agent/version-skew'
-
-/** What can be typed behind a field, for the list that comes up while typing. */
-export function hostFilterValues(hosts: readonly Host[]): (field: string) => string[] {
-  const now = Date.now()
-  return (field) => {
-    const values = new Set<string>()
-    for (const host of hosts) {
-      const record = hostFilterRecord(host, now)
-      const texts = field === 'label' ? Object.entries(host.labels).map(labelText) : [record[field] ?? '']
-      for (const text of texts) if (text !== '' && values.size < MAX_VALUES) values.add(text)
-    }
-    return [...values].sort()
-  }
-}
-
-const MAX_VALUES = 50

@@ -5,6 +5,8 @@ import { inputClass } from '../../ui/field.tsx'
 interface HostPickerProps {
   value: string
   onChange: (text: string) => void
+  /** The text is what the person means: taken from the list, or left. */
+  onPick: (text: string) => void
   /** Names of the person's ssh configuration. */
   names: readonly string[]
   problem: string | undefined
@@ -14,7 +16,7 @@ interface HostPickerProps {
 const MAX_SHOWN = 50
 
 /** A text field with the known host names under it: type to filter, arrows and Enter to take one, or type any address. */
-export function HostPicker({ value, onChange, names, problem, hint }: HostPickerProps) {
+export function HostPicker({ value, onChange, onPick, names, problem, hint }: HostPickerProps) {
   const id = useId()
   const [open, setOpen] = useState(false)
   const [active, setActive] = useState(-1)
@@ -23,6 +25,7 @@ export function HostPicker({ value, onChange, names, problem, hint }: HostPicker
   const shown = open && matches.length > 0 && !(matches.length === 1 && matches[0] === value)
   const take = (name: string) => {
     onChange(name)
+    onPick(name)
     setOpen(false)
     setActive(-1)
   }
@@ -46,7 +49,10 @@ export function HostPicker({ value, onChange, names, problem, hint }: HostPicker
         value={value}
         className={cx(inputClass, 'h-9 text-base')}
         onFocus={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
+        onBlur={() => {
+          setOpen(false)
+          onPick(value)
+        }}
         onChange={(e) => {
           onChange(e.target.value)
           setOpen(true)

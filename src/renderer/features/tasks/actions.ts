@@ -4,9 +4,10 @@ import { toastFault } from '../../ui/toasts.tsx'
 
 type Answer = Exclude<AnswerTaskRequest['answer'], { case: undefined }>
 
-export async function answerTask(task: Task, question: TaskQuestion, answer: Answer): Promise<void> {
+/** `keep`: where a secret stays; empty = as said when the task was started. */
+export async function answerTask(task: Task, question: TaskQuestion, answer: Answer, keep = ''): Promise<void> {
   try {
-    await api.tasks.answerTask({ taskId: task.id, questionId: question.id, answer })
+    await api.tasks.answerTask({ taskId: task.id, questionId: question.id, answer, keep })
   } catch (error) {
     toastFault(error)
   }

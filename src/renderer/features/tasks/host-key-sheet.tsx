@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { HostKeyQuestion } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { formatDate } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -16,15 +16,29 @@ export function HostKeySheet(props: HostKeyProps) {
   return props.hostKey.knownFingerprint === undefined ? <NewKey {...props} /> : <ChangedKey {...props} />
 }
 
+/** A sheet that has just come up must not be answered by a key meant for what was there before it. */
+const SETTLE_MS = 1000
+
+function useSettled(): boolean {
+  const [settled, setSettled] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), SETTLE_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return settled
+}
+
 function NewKey({ task, question, hostKey, onClose }: HostKeyProps) {
   const refuse = useRef<HTMLButtonElement>(null)
+  const settled = useSettled()
+  const { host, keyType, fingerprint } = hostKey
   return (
     <Dialog
       open
       wide
       onClose={onClose}
       initialFocus={refuse}
-      title={`Is this ${hostKey.host}?`}
+      title={`Is this ${host}?`}
       description="This app meets it for the first time. Nothing was sent yet. Compare the fingerprint with what the host says about itself."
       footer={
         <>
@@ -33,17 +47,27 @@ function NewKey({ task, question, hostKey, onClose }: HostKeyProps) {
           </Button>
           <Button
             look="primary"
-            onClick={() => void answerTask(task, question, { case: 'acceptFingerprint', value: hostKey.fingerprint })}
+            disabled={!settled}
+            onClick={() => void answerTask(task, question, { case: 'acceptFingerprint', value: fingerprint })}
           >
             Trust and continue
           </Button>
         </>
       }
     >
-      <Fingerprint label={`${hostKey.keyType} key of ${hostKey.host}`} value={hostKey.fingerprint} />
-      <p className="mt-4 mb-1.5 text-dim">On the host's own console, this prints the same line:</p>
-      <CopyText text={compareCommand(hostKey.keyType)} label="Copy the command" />
+      <Fingerprint label={`${keyType} key of ${host}`} value={fingerprint} big />
+      <Compare keyType={keyType} />
     </Dialog>
+  )
+}
+
+/** How a person checks a fingerprint without trusting this connection. */
+function Compare({ keyType }: { keyType: string }) {
+  return (
+    <>
+      <p className="mt-4 mb-1.5 text-dim">On the host's own console, this prints the same line:</p>
+      <CopyText text={compareCommand(keyType)} label="Copy the command" />
+    </>
   )
 }
 
@@ -102,13 +126,12 @@ export function ChangedKeySheet(props: ChangedKeyProps) {
     >
       <div className="grid gap-3 sm:grid-cols-2">
         <Fingerprint
-          label={since === undefined ? 'Known until now' : `Known since ${formatDate(new Date(since))}`}
+          label={since === undefined ? 'Known until now' : `First seen ${formatDate(new Date(since))}`}
           value={known}
         />
-        <Fingerprint label={`Answered now (${keyType})`} value={fingerprint} bad />
+        <Fingerprint label={`Answers with now (${keyType})`} value={fingerprint} bad />
       </div>
-      <p className="mt-4 mb-1.5 text-dim">Compare on the host's own console:</p>
-      <CopyText text={compareCommand(keyType)} label="Copy the command" />
+      <Compare keyType={keyType} />
       <div className="mt-4 max-w-xs">
         <TextField
           label="To replace it, type the last 4 characters of the new fingerprint"
@@ -122,13 +145,26 @@ export function ChangedKeySheet(props: ChangedKeyProps) {
   )
 }
 
-function Fingerprint({ label, value, bad }: { label: string; value: string; bad?: boolean }) {
+interface FingerprintProps {
+  label: string
+  /** SHA256:… Empty = none of this type is known. */
+  value: string
+  bad?: boolean
+  big?: boolean
+}
+
+function Fingerprint({ label, value, bad, big }: FingerprintProps) {
   const groups = value.replace(/^SHA256:/, '').match(/.{1,8}/g) ?? []
   return (
     <figure className={`rounded-lg border p-3 ${bad ? 'border-bad/50 bg-bad/6' : 'border-line bg-bg'}`}>
       <figcaption className={`mb-1.5 text-xs ${bad ? 'text-bad' : 'text-faint'}`}>{label}</figcaption>
-      <code role="img" aria-label={value} className="flex flex-wrap gap-x-2.5 font-mono text-base leading-6">
-        <span className="text-faint">SHA256:</span>
+      {value === '' && <span className="text-dim">Only keys of other types are known.</span>}
+      <code
+        role="img"
+        aria-label={value || 'none'}
+        className={`flex flex-wrap gap-x-3 font-mono ${big ? 'text-xl leading-8' : 'text-base leading-6'}`}
+      >
+        {value !== '' && <span className="text-faint">SHA256:</span>}
         {groups.map((group, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the groups of one fingerprint never move
           <span key={i}>{group}</span>

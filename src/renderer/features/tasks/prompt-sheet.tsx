@@ -5,6 +5,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { answerTask, cancelTask } from './actions.ts'
 import type { SheetProps } from './sheet-props.ts'
+import { Tried } from './tried.tsx'
 import { cancelWord } from './view-model.ts'
 
 type Props = SheetProps & Pick<PromptQuestion, 'of' | 'instruction' | 'prompt' | 'echo' | 'problem'>
@@ -39,8 +40,11 @@ export function PromptSheet({ task, question, onClose, of, instruction, prompt, 
           type={echo ? 'text' : 'password'}
           value={answer}
           problem={problem && answer === '' ? problem : undefined}
+          autoComplete="one-time-code"
           onChange={(e) => setAnswer(e.target.value)}
         />
+        <Tried task={task} />
+        <button type="submit" hidden />
       </form>
     </Dialog>
   )

@@ -3,12 +3,13 @@ import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { Button } from '../../ui/button.tsx'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { CheckField, TextField } from '../../ui/field.tsx'
 import { controlPlaneOf } from '../hosts/view-model.ts'
 import { answerTask, cancelTask } from './actions.ts'
 import { HostKeySheet } from './host-key-sheet.tsx'
 import { PromptSheet } from './prompt-sheet.tsx'
 import type { SheetProps } from './sheet-props.ts'
+import { Tried } from './tried.tsx'
 import { cancelWord } from './view-model.ts'
 
 /** What a task asks, over the screen that shows it. Closing it leaves the question open. */
@@ -71,13 +72,14 @@ function SecretSheet({
 }: SheetProps & { what: string; of: string; problem: string }) {
   const [secret, setSecret] = useState('')
   const words = ASK[what] ?? { title: (of: string) => `Secret for ${of}`, label: 'Secret' }
-  const submit = () => void answerTask(task, question, { case: 'secret', value: secret })
+  const [kept, setKept] = useState(false)
+  const submit = () => void answerTask(task, question, { case: 'secret', value: secret }, kept ? 'keychain' : '')
   return (
     <Dialog
       open
       onClose={onClose}
       title={words.title(of)}
-      description="Kept in memory until Eitri quits, or where you chose; never written to disk as it is."
+      description="It goes to the host alone, and is never written to disk as it is."
       footer={
         <>
           <Button onClick={() => void cancelTask(task)}>{cancelWord(task)}</Button>
@@ -100,6 +102,14 @@ function SecretSheet({
           problem={problem && secret === '' ? problem : undefined}
           onChange={(e) => setSecret(e.target.value)}
         />
+        <CheckField
+          label="Keep it in this computer's keychain"
+          hint="Otherwise it stays in memory until Eitri quits"
+          checked={kept}
+          onChange={(e) => setKept(e.target.checked)}
+        />
+        <Tried task={task} />
+        <button type="submit" hidden />
       </form>
     </Dialog>
   )

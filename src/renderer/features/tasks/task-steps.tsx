@@ -1,4 +1,5 @@
 import { Check, CircleDashed, Minus, X } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { Task, TaskStep } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { useNow } from '../../state/now.ts'
@@ -17,20 +18,30 @@ const MARK = {
   skipped: { icon: Minus, className: 'bg-sunken text-faint', word: 'skipped' },
 } as const
 
-/** The steps of a task in order, each with its own time, detail and bytes. */
-export function TaskSteps({ task }: { task: Task }) {
+/** The steps of a task in order, each with its own time, detail and bytes; `more` stands under each. */
+export function TaskSteps({ task, more }: { task: Task; more?: (step: TaskStep) => ReactNode }) {
   const now = useNow()
   const asking = task.state === 'asking'
   return (
     <ol aria-label="Steps" className="flex flex-col">
       {task.steps.map((step, i) => (
-        <Step key={step.name} step={step} number={i + 1} now={now} asking={asking && step.state === 'running'} />
+        <Step key={step.name} step={step} number={i + 1} now={now} asking={asking && step.state === 'running'}>
+          {more?.(step)}
+        </Step>
       ))}
     </ol>
   )
 }
 
-function Step({ step, number, now, asking }: { step: TaskStep; number: number; now: number; asking: boolean }) {
+interface StepProps {
+  step: TaskStep
+  number: number
+  now: number
+  asking: boolean
+  children?: ReactNode
+}
+
+function Step({ step, number, now, asking, children }: StepProps) {
   const mark = MARK[step.state as keyof typeof MARK] ?? MARK.waiting
   const Icon = mark.icon
   const fraction = step.state === 'running' ? stepFraction(step) : undefined
@@ -61,6 +72,7 @@ function Step({ step, number, now, asking }: { step: TaskStep; number: number; n
             <ProgressBar fraction={fraction} label={step.name} />
           </div>
         )}
+        {children}
       </div>
     </li>
   )

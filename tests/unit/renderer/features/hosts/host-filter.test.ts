@@ -3,7 +3,6 @@ import {
   HOST_FILTER_FIELDS,
   HOST_VIEWS,
   hostFilterRecord,
-  hostFilterValues,
 } from '../../../../../src/renderer/features/hosts/host-filter.ts'
 import { matchesFilter, parseFilter } from '../../../../../src/renderer/lib/filter.ts'
 import { aHost, aHostClock, at } from '../../../../support/fake-fleet/rows.ts'
@@ -45,12 +44,6 @@ describe('a filter of hosts', () => {
 
   it('has a column for each field', () => {
     expect(Object.keys(hostFilterRecord(aHost(), NOW)).sort()).toEqual([...HOST_FILTER_FIELDS].sort())
-  })
-
-  it('offers what is there to be typed', () => {
-    const values = hostFilterValues([aHost({ labels: { prod: '', rack: '2' } }), aHost({ os: 'Ubuntu 24.04' })])
-    expect(values('label')).toEqual(['prod', 'rack=2'])
-    expect(values('os')).toEqual(['Debian 12', 'Ubuntu 24.04'])
   })
 })
 
