@@ -70,7 +70,7 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
     <a
       href={hrefOf({ page: 'activity', filter: withField(filter, field, value) })}
       title={`Only ${field}:${value}`}
-      className="text-accent underline"
+      className="inline-flex min-h-6 items-center text-accent underline"
     >
       {printable(text)}
     </a>
@@ -79,7 +79,7 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
   return (
     <div className="mb-2 ml-8 grid gap-3 rounded-md border border-line bg-bg p-3">
       <Diff entry={entry} />
-      <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
+      <dl className="grid grid-cols-[max-content_1fr] items-center gap-x-4 gap-y-0.5">
         <Fact name="When">{at.toISOString()}</Fact>
         <Fact name="Action">{narrow('action', entry.action)}</Fact>
         {entry.user !== '' && <Fact name="By">{narrow('user', entry.user)}</Fact>}
@@ -107,7 +107,7 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
 
 const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
   <div className="contents">
-    <dt className="text-faint">{name}</dt>
+    <dt className="flex min-h-6 items-center self-start text-faint">{name}</dt>
     <dd className="min-w-0 break-words">{children}</dd>
   </div>
 )

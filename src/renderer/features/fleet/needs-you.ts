@@ -148,14 +148,12 @@ export function groupNames({ needs }: NeedGroup): string {
 
 /** `46 of 48 hosts answering` and what follows from the list. */
 export function healthWords(hosts: { answering: number; all: number }, needs: number): string {
-  const { answering, all } = hosts
-  const said =
-    all === 1
-      ? answering === 1
-        ? 'Your host is answering'
-        : 'Your host is not answering'
-      : answering === all
-        ? `All ${all} hosts answering`
-        : `${answering} of ${all} hosts answering`
-  return `${said} · ${needs === 0 ? 'nothing needs you' : `${plural(needs, 'thing needs', 'things need')} you`}`
+  const said = needs === 0 ? 'nothing needs you' : `${plural(needs, 'thing needs', 'things need')} you`
+  return `${answeringWords(hosts)} · ${said}`
+}
+
+function answeringWords({ answering, all }: { answering: number; all: number }): string {
+  if (all === 1) return answering === 1 ? 'Your host is answering' : 'Your host is not answering'
+  if (answering < all) return `${answering} of ${all} hosts answering`
+  return all === 2 ? 'Both hosts answering' : `All ${all} hosts answering`
 }

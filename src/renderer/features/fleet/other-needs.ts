@@ -30,7 +30,7 @@ export function appNeeds({ hosts, storeProblem, cas }: FleetFacts): Need[] {
       }),
     )
   for (const ca of cas ?? [])
-    if (ca.problem !== '' && ca.state !== 'retired')
+    if (ca.problem !== '' && ca.state === 'signing')
       needs.push(
         need('ca-unusable', { kind: 'ca', id: ca.id, name: ca.name, href: CAS }, printable(ca.problem), {
           kind: 'open',

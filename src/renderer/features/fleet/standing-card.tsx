@@ -35,7 +35,7 @@ export function StandingCard({ vms, now }: { vms: readonly Vm[]; now: number }) 
 function Standing({ href, name, state, text }: { href: string; name: string; state: StateView; text: string }) {
   return (
     <li className="border-line border-b py-2 last:border-b-0">
-      <p className="flex items-baseline justify-between gap-3">
+      <p className="flex items-center justify-between gap-3">
         <a href={href} className="font-medium hover:underline">
           {name}
         </a>

@@ -6,7 +6,6 @@ import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
-import { inputClass } from '../../ui/field.tsx'
 import { type StateView, StateWord } from '../../ui/state-word.tsx'
 import { setRetention } from './actions.ts'
 import { BackupSheet } from './backup-sheet.tsx'
@@ -14,7 +13,7 @@ import { Confirm, Reading } from './confirm.tsx'
 import { isShorter, retentionChoices, retentionWords } from './periods.ts'
 import { useRetention, useStoreState } from './queries.ts'
 import { RebuildStore } from './rebuild-store.tsx'
-import { Setting, SettingGroup, Told } from './setting.tsx'
+import { Setting, SettingGroup, shortInput, Told } from './setting.tsx'
 
 const STATES: Record<string, StateView> = {
   '': { word: 'Whole', tone: 'good' },
@@ -33,7 +32,7 @@ export function DataPart() {
         title="Where your data is"
         about="On this computer alone. Hosts keep what they need to go on without it."
       >
-        <Setting id="folder" label="Data folder" hint="Chosen when the app starts, by --data-dir or EITRI_DATA_DIR.">
+        <Setting id="folder" label="Data folder" hint="Chosen when the app starts: eitri --data-dir names another.">
           <Told mono>{info?.dataDir ?? 'Reading…'}</Told>
           {info && <CopyButton text={info.dataDir} label="Copy the path" />}
         </Setting>
@@ -131,7 +130,7 @@ function Retention() {
               if (isShorter(next, days)) setAsked(next)
               else void setRetention(next)
             }}
-            className={`${inputClass} h-8 w-auto`}
+            className={shortInput}
           >
             {retentionChoices(days).map((one) => (
               <option key={one} value={one}>

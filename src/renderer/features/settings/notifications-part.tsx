@@ -1,8 +1,7 @@
 import { desktopShell } from '../../api/bridge.ts'
 import type { NoticeKind } from '../../state/preference-shape.ts'
 import { patchPreference, usePreferences } from '../../state/preferences.ts'
-import { inputClass } from '../../ui/field.tsx'
-import { Setting, SettingGroup, Switch } from './setting.tsx'
+import { Setting, SettingGroup, Switch, shortInput } from './setting.tsx'
 
 const KINDS: Record<NoticeKind, [label: string, hint: string]> = {
   task: ['A task you started has ended', 'When it took longer than 10 s and the window was hidden.'],
@@ -24,7 +23,7 @@ export function NotificationsPart() {
       disabled={!notices.quiet.on}
       value={notices.quiet[field]}
       onChange={(event) => event.target.value && quiet({ [field]: event.target.value })}
-      className={`${inputClass} h-8 w-auto`}
+      className={shortInput}
     />
   )
   return (

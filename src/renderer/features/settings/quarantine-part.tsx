@@ -3,12 +3,11 @@ import type { Tenant } from '../../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { plural } from '../../lib/format.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useFleet } from '../../state/use-fleet.ts'
-import { inputClass } from '../../ui/field.tsx'
 import { setGrace } from './actions.ts'
 import { Confirm, Reading } from './confirm.tsx'
 import { DEFAULT_GRACE_S, graceChoices, graceEffect, graceWords } from './periods.ts'
 import { useTenants } from './queries.ts'
-import { Setting, SettingGroup } from './setting.tsx'
+import { Setting, SettingGroup, shortInput } from './setting.tsx'
 
 export function QuarantinePart() {
   const { data: tenants, isError, refetch } = useTenants()
@@ -50,7 +49,7 @@ function Grace({ tenant, first }: { tenant: Tenant; first: boolean }) {
             if (next === 0) setAsked(true)
             else void setGrace(tenant.name, next)
           }}
-          className={`${inputClass} h-8 w-auto`}
+          className={shortInput}
         >
           {graceChoices(current).map((s) => (
             <option key={s} value={s}>

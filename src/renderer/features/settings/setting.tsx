@@ -1,5 +1,9 @@
 import { type ReactNode, useId } from 'react'
 import { cx } from '../../lib/class-names.ts'
+import { inputClass } from '../../ui/field.tsx'
+
+/** An input or select as wide as what is in it. */
+export const shortInput = cx(inputClass.replace('w-full', ''), 'h-8')
 
 /** A heading and its settings, one line each. */
 export function SettingGroup({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {

@@ -62,6 +62,9 @@ function PartList({ here }: { here: SettingsPart }) {
       {SETTINGS_PARTS.map((part, i) => (
         <a
           key={part}
+          ref={(link) => {
+            if (part === here) link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+          }}
           data-part={part}
           href={hrefOf({ page: 'settings', part })}
           title={`${PART_TITLES[part]} (Alt ${i + 1})`}

@@ -28,7 +28,7 @@ export function SshPart() {
           label="Configuration"
           hint={
             ssh?.configPath
-              ? `${plural(sshConfigHosts.length, 'host')} in it can be picked by name. It is read for the host you pick, not before.`
+              ? `${plural(sshConfigHosts.length, 'host')} in it can be picked by name. What it says of one is asked of ssh when you pick it.`
               : 'There is none. Hosts are added by user, address and port.'
           }
         >
@@ -72,9 +72,7 @@ export function SshPart() {
 
 function agentWords(socket: string, keys: number): string {
   if (socket === '') return 'Keys are read from their files, and passphrases asked for.'
-  return keys === 0
-    ? 'It holds no key, or does not answer.'
-    : `It holds ${plural(keys, 'key')}, offered before those in files.`
+  return keys === 0 ? 'It holds no key, or does not answer.' : `It holds ${plural(keys, 'key')}.`
 }
 
 function ConfigHosts({ names }: { names: readonly string[] }) {
@@ -108,7 +106,10 @@ const PLACES: Record<string, string> = { memory: 'In memory, until the app ends'
 function Secrets() {
   const keeping = useHosts().filter((host) => host.secretsKept !== '')
   return (
-    <SettingGroup title="Kept passwords and passphrases" about="They are never in the data folder, a backup or a log.">
+    <SettingGroup
+      title="Kept passwords and passphrases"
+      about="In the clear they are on no disk, in no backup and in no log."
+    >
       {keeping.length === 0 ? (
         <p id="secrets" className="py-3 text-dim">
           None is kept.

@@ -1,8 +1,7 @@
 import { FONT_SIZE, SCROLLBACK } from '../../state/preference-shape.ts'
 import { patchPreference, usePreferences } from '../../state/preferences.ts'
-import { inputClass } from '../../ui/field.tsx'
 import { terminalTheme } from '../consoles/terminal-theme.ts'
-import { Choice, Setting, SettingGroup, Switch } from './setting.tsx'
+import { Choice, Setting, SettingGroup, Switch, shortInput } from './setting.tsx'
 
 const SCROLLBACKS = [1_000, 10_000, 50_000, 100_000]
 const numbers = new Intl.NumberFormat('en')
@@ -21,7 +20,7 @@ export function TerminalPart() {
             spellCheck={false}
             value={terminal.fontFamily}
             onChange={(event) => set({ fontFamily: event.target.value })}
-            className={`${inputClass} h-8 max-w-52`}
+            className={`${shortInput} w-48`}
           />
           <input
             type="number"
@@ -33,7 +32,7 @@ export function TerminalPart() {
               const size = Number(event.target.value)
               if (size >= FONT_SIZE.least && size <= FONT_SIZE.most) set({ fontSize: size })
             }}
-            className={`${inputClass} h-8 max-w-18`}
+            className={`${shortInput} w-18`}
           />
         </Setting>
         <Setting id="terminal-theme" label="Colours" hint="Separate from the theme of the app.">

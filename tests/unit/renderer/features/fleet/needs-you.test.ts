@@ -130,7 +130,7 @@ describe('what needs a person', () => {
       ],
       tasks: [aTask({ state: 'running' }) as Task, aTask({ state: 'failed' }) as Task],
       ports: [aPort(aVm(), { state: 'waiting' })],
-      cas: [ca({}), ca({ state: 'retired', problem: 'gone' })],
+      cas: [ca({}), ca({ state: 'trusted', problem: 'gone' })],
     }
     expect(needs(calm)).toEqual([])
   })
@@ -194,6 +194,7 @@ describe('the health sentence', () => {
   it.each([
     [{ answering: 46, all: 48 }, 3, '46 of 48 hosts answering · 3 things need you'],
     [{ answering: 48, all: 48 }, 0, 'All 48 hosts answering · nothing needs you'],
+    [{ answering: 2, all: 2 }, 0, 'Both hosts answering · nothing needs you'],
     [{ answering: 1, all: 1 }, 1, 'Your host is answering · 1 thing needs you'],
     [{ answering: 0, all: 1 }, 0, 'Your host is not answering · nothing needs you'],
   ])('%o and %i is "%s"', (hosts, count, words) => expect(healthWords(hosts, count)).toBe(words))
