@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react'
 import { faultText } from '../../../ipc/fault-text.ts'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { cx } from '../../lib/class-names.ts'
 import { formatElapsed, formatTime, plural } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
@@ -54,11 +55,14 @@ export function TaskStrip() {
         </a>
       ))}
       {more > 0 && (
-        <a href={hrefOf({ page: 'activity', filter: '', view: 'tasks' })} className="shrink-0 hover:text-ink hover:underline">
+        <a
+          href={hrefOf({ page: 'activity', filter: '', view: 'tasks' })}
+          className="shrink-0 hover:text-ink hover:underline"
+        >
           and {more} more
         </a>
       )}
-      {running === 0 && <LastFailure />}
+      <LastFailure short={running > 0} />
       <span className="sr-only" role="status">
         {running === 0 ? '' : `${plural(running, 'task')} running`}
       </span>
@@ -89,7 +93,8 @@ function TimeOfDay() {
 
 const endOf = (task: Task) => msOf(task.endedAt) ?? msOf(task.createdAt) ?? 0
 
-function LastFailure() {
+/** The last task that failed, until it is dismissed; one word beside tasks that run. */
+function LastFailure({ short }: { short: boolean }) {
   const [seen, setSeen] = useState<string>()
   const tasks = useFleet((f) => f.tasks)
   const failed = useMemo(
@@ -100,12 +105,14 @@ function LastFailure() {
     [tasks],
   )
   const fault = failed && taskFault(failed)
-  if (!failed || !fault || failed.id === seen) return <span className="text-faint">No task is running</span>
+  if (!failed || !fault || failed.id === seen)
+    return short ? null : <span className="text-faint">No task is running</span>
+  const text = `${taskTitle(failed)} failed: ${faultText(fault.code, fault.params).what}`
   return (
-    <span className="flex min-w-0 items-center gap-1.5">
+    <span className={cx('flex items-center gap-1.5', short ? 'shrink-0' : 'min-w-0')}>
       <AlertTriangle size={13} aria-hidden className="shrink-0 text-bad" />
-      <a href={hrefOfTask(failed)} className="truncate hover:underline">
-        {taskTitle(failed)} failed: {faultText(fault.code, fault.params).what}
+      <a href={hrefOfTask(failed)} title={text} className="truncate hover:underline">
+        {short ? 'Last failure' : text}
       </a>
       <IconButton label="Dismiss" className="size-6" onClick={() => setSeen(failed.id)}>
         <X size={12} aria-hidden />
