@@ -13,6 +13,7 @@ import { CREATE_SHOTS, IMAGE_SHOTS } from './shots-create.ts'
 import { ACTIVITY_SHOTS, FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
 import { METRICS_SHOTS } from './shots-metrics.ts'
+import { ONBOARDING_SHOTS } from './shots-onboarding.ts'
 import { SHELL_SHOTS } from './shots-shell.ts'
 import { TRUST_SHOTS } from './shots-trust.ts'
 import { VM_SHOTS } from './shots-vms.ts'
@@ -445,6 +446,7 @@ export const SHOTS: Shot[] = [
   ...METRICS_SHOTS,
   ...CONSOLE_SHOTS,
   ...HOST_SHOTS,
+  ...ONBOARDING_SHOTS,
   ...SHELL_SHOTS,
   ...VM_SHOTS,
   ...TRUST_SHOTS,
