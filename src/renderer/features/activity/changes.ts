@@ -1,3 +1,4 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { printable } from '../../../ipc/fault-text.ts'
 import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 
@@ -9,6 +10,8 @@ export interface Change {
 }
 
 const MAX_CHANGES = 60
+/** Of a key without a value, such as a label: that it is there says all. */
+const SET = 'set'
 const VALUE_CHARS = 400
 
 type Fields = Record<string, unknown>
@@ -46,12 +49,19 @@ function flat(fields: Fields): Map<string, string> {
   for (const [name, value] of Object.entries(fields))
     if (isObject(value) && Object.keys(value).length > 0)
       for (const [key, inner] of Object.entries(value))
-        told.set(`${words(name)} ${key}`, words(valueWords(inner), false))
+        told.set(`${words(name)} ${key}`, words(valueWords(inner) || SET, false))
     else told.set(words(name), words(valueWords(value), false))
   return told
 }
 
-const words = (text: string, isName = true) => (isName ? text.replaceAll('_', ' ') : printable(text))
+/** What fields are called on the screens. */
+const FIELDS: Record<string, string> = {
+  ...{ mem_mb: 'memory, MiB', disk_gb: 'disk, GiB', vcpus: 'vCPU', power_state: 'power', grace_s: 'quarantine, s' },
+  ...{ max_mem_mb: 'most memory, MiB', max_disk_gb: 'most disk, GiB', max_vcpus: 'most vCPU', max_vms: 'most VMs' },
+}
+
+const words = (text: string, isName = true) =>
+  isName ? (lookup(FIELDS, text) ?? text.replaceAll('_', ' ')) : printable(text)
 
 function valueWords(value: unknown): string {
   if (value === undefined || value === null || value === '') return ''

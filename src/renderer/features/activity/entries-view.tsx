@@ -79,7 +79,7 @@ export function EntriesView({ query, filter }: { query: ActivityQuery; filter: s
             export them.
           </span>
         ) : (
-          read.length > 0 && <span className="text-faint text-xs">This is the begin of what is kept.</span>
+          read.length > 0 && <span className="text-faint text-xs">Nothing older is kept.</span>
         )}
       </div>
     </div>

@@ -10,6 +10,7 @@ import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { type StateView, StateWord } from '../../ui/state-word.tsx'
 import { cancelTask } from '../tasks/actions.ts'
+import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { cancelWord, isOpen, taskFault, taskLine, taskTitle } from '../tasks/view-model.ts'
 
@@ -66,6 +67,7 @@ const recordOf = (task: Task) => ({
 
 function TaskRow({ task }: { task: Task }) {
   const now = useNow()
+  const [asked, setAsked] = useState(false)
   const open = isOpen(task)
   const fault = taskFault(task)
   const from = msOf(task.createdAt)
@@ -73,7 +75,7 @@ function TaskRow({ task }: { task: Task }) {
   return (
     <li className="py-2.5" data-details={`task:${task.id}`}>
       <details open={open}>
-        <summary className="flex flex-wrap items-baseline gap-x-3">
+        <summary className="flex min-h-6 flex-wrap items-center gap-x-3">
           <span className="font-medium">{taskTitle(task)}</span>
           <StateWord state={stateOf(task)} />
           {open && <span className="min-w-0 flex-1 truncate text-dim">{taskLine(task)}</span>}
@@ -89,13 +91,16 @@ function TaskRow({ task }: { task: Task }) {
           <TaskSteps task={task} />
           {open && (
             <div className="flex gap-2 py-2">
-              {task.kind === 'add_host' && (
-                <a
-                  href={hrefOf({ page: 'add-host', taskId: task.id })}
-                  className={buttonClass(task.state === 'asking' ? 'primary' : 'plain', 'small')}
-                >
-                  {task.state === 'asking' ? 'Answer' : 'Open'}
-                </a>
+              {task.state === 'asking' ? (
+                <Button size="small" look="primary" onClick={() => setAsked(true)}>
+                  Answer
+                </Button>
+              ) : (
+                task.kind === 'add_host' && (
+                  <a href={hrefOf({ page: 'add-host', taskId: task.id })} className={buttonClass('plain', 'small')}>
+                    Open
+                  </a>
+                )
               )}
               <Button size="small" title="What it did so far is undone" onClick={() => void cancelTask(task)}>
                 {cancelWord(task)}
@@ -104,6 +109,7 @@ function TaskRow({ task }: { task: Task }) {
           )}
         </div>
       </details>
+      {asked && <TaskQuestionSheet task={task} onClose={() => setAsked(false)} />}
       {fault && (
         <div className="mt-1.5">
           <FaultNotice fault={fault} />

@@ -14,7 +14,11 @@ export function certificateStanding(vms: readonly Vm[], now: number): { state: S
   const all = plural(ends.length, 'host certificate')
   if (ends.length === 0)
     return { state: { word: 'None yet', tone: 'unknown' }, text: 'No guest has a host certificate yet.' }
-  if (ended > 0) return { state: { word: 'Expired', tone: 'bad' }, text: `${ended} of ${all} ended.` }
-  if (soon > 0) return { state: { word: 'Expires soon', tone: 'warn' }, text: `${soon} of ${all} end within 14 days.` }
+  if (ended > 0) return { state: { word: 'Expired', tone: 'bad' }, text: `${ended} of ${all} ended already.` }
+  if (soon > 0)
+    return {
+      state: { word: 'Expires soon', tone: 'warn' },
+      text: `${soon} of ${all} ${soon === 1 ? 'ends' : 'end'} within 14 days.`,
+    }
   return { state: { word: 'Valid', tone: 'good' }, text: `${all}, none ends within 14 days.` }
 }

@@ -59,6 +59,7 @@ export interface NeedObject {
 export type NeedAct =
   | { kind: 'compare-keys' | 'sign-in' | 'take-over' | 'reconnect' | 'update-agent'; host: Host }
   | { kind: 'resync' | 'adopt'; vm: Vm }
+  | { kind: 'answer'; task: Task }
   | { kind: 'open'; href: string }
 
 export interface Need {

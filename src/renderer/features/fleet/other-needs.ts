@@ -6,7 +6,7 @@ import { hrefOf } from '../../routes.tsx'
 import { isCurrent } from '../hosts/view-model.ts'
 import { leadsTo } from '../ports/view-model.ts'
 import { currentStep, taskTitle } from '../tasks/view-model.ts'
-import { type FleetFacts, type Need, type NeedObject, need } from './need.ts'
+import { type FleetFacts, type Need, type NeedAct, type NeedObject, need } from './need.ts'
 
 const DATA = hrefOf({ page: 'settings', part: 'data' })
 const CLOCK = hrefOf({ page: 'clock', filter: '' })
@@ -47,8 +47,10 @@ export function taskNeeds(task: Task): Need[] {
     task.kind === 'add_host'
       ? hrefOf({ page: 'add-host', taskId: task.id })
       : hrefOf({ page: 'activity', filter: 'state:asking', view: 'tasks' })
+  // Where a host is added, its question stands beside the steps that led to it.
+  const act: NeedAct = task.kind === 'add_host' ? { kind: 'open', href } : { kind: 'answer', task }
   const object: NeedObject = { kind: 'task', id: task.id, name: taskTitle(task), href }
-  return [need('task-asks', object, currentStep(task)?.name ?? '', { kind: 'open', href })]
+  return [need('task-asks', object, currentStep(task)?.name ?? '', act)]
 }
 
 export function portNeeds(port: Port): Need[] {

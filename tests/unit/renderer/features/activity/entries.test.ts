@@ -18,8 +18,9 @@ describe('what an entry changed', () => {
   it('is told field by field, objects by their keys', () => {
     const changed = edit({ mem_mb: 512, labels: { app: 'shop', old: '' } }, { mem_mb: 1024, labels: { app: 'web' } })
     expect(changesOf(changed)).toEqual([
-      { field: 'mem mb', before: '512', after: '1024' },
+      { field: 'memory, MiB', before: '512', after: '1024' },
       { field: 'labels app', before: 'shop', after: 'web' },
+      { field: 'labels old', before: 'set', after: '' },
     ])
   })
 

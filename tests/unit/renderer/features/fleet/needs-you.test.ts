@@ -51,7 +51,7 @@ const EXAMPLES: Record<Cause, [Given, label: string, act: string]> = {
     'Compare keys',
     'compare-keys',
   ],
-  'task-asks': [{ tasks: [aTask({ state: 'asking' }) as Task] }, 'Answer', 'open'],
+  'task-asks': [{ tasks: [aTask({ kind: 'sign_in', state: 'asking' }) as Task] }, 'Answer', 'answer'],
   unreachable: [host({ link: 'unreachable' }), 'Try now', 'reconnect'],
   'newer-data': [host({ newerData: { epoch: 6n, hostEpoch: 7n } }), 'Decide', 'take-over'],
   'held-by-other': [host({ link: 'held_by_other' }), 'Take over', 'take-over'],
