@@ -7,11 +7,11 @@ import type { Shot } from './shot-list.ts'
 
 /** The first page: what needs a person, capacity, what goes on. */
 export const FLEET_SHOTS: Shot[] = [
-  { name: 'f0-fleet', path: '/', scene: pressingScene, size: { width: 1280, height: 1300 } },
-  { name: 'f1-fleet-dark', path: '/', scene: pressingScene, dark: true, size: { width: 1280, height: 1300 } },
-  { name: 'f2-fleet-calm', path: '/', scene: calmScene },
-  { name: 'f3-fleet-narrow', path: '/', scene: clockScene, size: { width: 720, height: 1200 } },
-  { name: 'f4-fleet-zoomed', path: '/', scene: busyScene, dark: true, size: { width: 640, height: 900 } },
+  { name: 'fl0-fleet', path: '/', scene: pressingScene, size: { width: 1280, height: 1300 } },
+  { name: 'fl1-fleet-dark', path: '/', scene: pressingScene, dark: true, size: { width: 1280, height: 1300 } },
+  { name: 'fl2-fleet-calm', path: '/', scene: calmScene },
+  { name: 'fl3-fleet-narrow', path: '/', scene: clockScene, size: { width: 720, height: 1200 } },
+  { name: 'fl4-fleet-zoomed', path: '/', scene: busyScene, dark: true, size: { width: 640, height: 900 } },
 ]
 
 const TALL = { width: 1280, height: 1000 }
@@ -19,13 +19,13 @@ const settings = (part: string) => `/settings/${part}`
 
 /** Every part of the settings. */
 export const SETTINGS_SHOTS: Shot[] = [
-  { name: 'g0-appearance', path: '/settings', scene: busyScene },
-  { name: 'g1-keys-dark', path: settings('keys'), scene: busyScene, dark: true, size: TALL },
-  { name: 'g2-terminal', path: settings('terminal'), scene: busyScene, size: TALL },
-  { name: 'g3-notifications-dark', path: settings('notifications'), scene: busyScene, dark: true, size: TALL },
-  { name: 'g4-quarantine', path: settings('quarantine'), scene: busyScene },
+  { name: 'st0-appearance', path: '/settings', scene: busyScene },
+  { name: 'st1-keys-dark', path: settings('keys'), scene: busyScene, dark: true, size: TALL },
+  { name: 'st2-terminal', path: settings('terminal'), scene: busyScene, size: TALL },
+  { name: 'st3-notifications-dark', path: settings('notifications'), scene: busyScene, dark: true, size: TALL },
+  { name: 'st4-quarantine', path: settings('quarantine'), scene: busyScene },
   {
-    name: 'g5-quarantine-none',
+    name: 'st5-quarantine-none',
     path: settings('quarantine'),
     scene: busyScene,
     act: async (page) => {
@@ -34,7 +34,7 @@ export const SETTINGS_SHOTS: Shot[] = [
     },
   },
   {
-    name: 'g6-ssh',
+    name: 'st6-ssh',
     path: settings('ssh'),
     scene: (now) => {
       const fleet = busyScene(now)
@@ -45,9 +45,9 @@ export const SETTINGS_SHOTS: Shot[] = [
     },
     size: TALL,
   },
-  { name: 'g7-data-dark', path: settings('data'), scene: busyScene, dark: true, size: TALL },
+  { name: 'st7-data-dark', path: settings('data'), scene: busyScene, dark: true, size: TALL },
   {
-    name: 'g8-backup',
+    name: 'st8-backup',
     path: settings('data'),
     scene: busyScene,
     act: async (page) => {
@@ -56,9 +56,9 @@ export const SETTINGS_SHOTS: Shot[] = [
       await page.getByText('Backed up').waitFor()
     },
   },
-  { name: 'g9-support', path: settings('support'), scene: busyScene },
+  { name: 'st9-support', path: settings('support'), scene: busyScene },
   {
-    name: 'ga-support-preview',
+    name: 'sta-support-preview',
     path: settings('support'),
     scene: busyScene,
     size: { width: 1280, height: 1200 },
@@ -71,7 +71,7 @@ export const SETTINGS_SHOTS: Shot[] = [
     },
   },
   {
-    name: 'gb-settings-narrow-dark',
+    name: 'stb-settings-narrow-dark',
     path: settings('data'),
     scene: busyScene,
     dark: true,
@@ -89,7 +89,7 @@ const withTrail = (path: string) => async (page: Page, fleet: FakeFleet) => {
 /** The trail and the tasks. */
 export const ACTIVITY_SHOTS: Shot[] = [
   {
-    name: 'h0-activity',
+    name: 'ac0-activity',
     path: '/vms',
     scene: busyScene,
     size: TALL,
@@ -99,7 +99,7 @@ export const ACTIVITY_SHOTS: Shot[] = [
     },
   },
   {
-    name: 'h1-activity-dark',
+    name: 'ac1-activity-dark',
     path: '/vms',
     scene: busyScene,
     dark: true,
@@ -109,18 +109,18 @@ export const ACTIVITY_SHOTS: Shot[] = [
     },
   },
   {
-    name: 'h2-activity-narrow',
+    name: 'ac2-activity-narrow',
     path: '/vms',
     scene: busyScene,
     size: { width: 640, height: 900 },
     act: withTrail('#/activity'),
   },
-  { name: 'h3-activity-none', path: '/activity?filter=nothing+like+it', scene: busyScene },
-  { name: 'h4-activity-bad-since', path: '/activity?filter=since%3Ayesterday', scene: busyScene },
-  { name: 'h5-tasks', path: '/tasks', scene: pressingScene, size: TALL },
-  { name: 'h6-tasks-dark', path: '/tasks', scene: pressingScene, dark: true },
+  { name: 'ac3-activity-none', path: '/activity?filter=nothing+like+it', scene: busyScene },
+  { name: 'ac4-activity-bad-since', path: '/activity?filter=since%3Ayesterday', scene: busyScene },
+  { name: 'ac5-tasks', path: '/tasks', scene: pressingScene, size: TALL },
+  { name: 'ac6-tasks-dark', path: '/tasks', scene: pressingScene, dark: true },
   {
-    name: 'f5-fleet-recent',
+    name: 'fl5-fleet-recent',
     path: '/vms',
     scene: pressingScene,
     size: { width: 1280, height: 1500 },
