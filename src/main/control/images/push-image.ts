@@ -53,7 +53,13 @@ export async function pushImage(
       const stop = pushes.onChange(show)
       try {
         detail(`to ${host.name}`)
-        await pushes.ask(host.id, sha256, AbortSignal.any([task.signal, AbortSignal.timeout(SEND_MS)]))
+        const late = AbortSignal.timeout(SEND_MS)
+        await pushes.ask(host.id, sha256, AbortSignal.any([task.signal, late])).catch((error) => {
+          const detail = `it was not whole after ${SEND_MS / 3600_000} hours`
+          throw late.aborted
+            ? new Fault('image/push-failed', 'transient', { image: image.name, host: host.name, detail })
+            : error
+        })
       } finally {
         stop()
       }

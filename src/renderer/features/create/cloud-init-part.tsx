@@ -35,8 +35,8 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
   const found = value === '' ? [] : findings.found
   const refused = found.some(({ severity }) => severity === 'error')
   /** Through the editor, so that undo knows it; without one the text alone. */
-  const change = (edits: readonly Edit[]) => {
-    if (editor.current) editor.current.change(edits)
+  const change = (edits: readonly Edit[], undo: 'alone' | 'typed') => {
+    if (editor.current) editor.current.change(edits, undo)
     else onChange(inOrder(edits).reduce(edited, value))
   }
   const jump = ({ line, column }: Pick<Finding, 'line' | 'column'>) => {
@@ -85,14 +85,14 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
         </p>
       </div>
       {view === 'form' && (
-        <FormView value={value} onEdit={(edit) => change([edit])} onJump={(line) => jump({ line })} />
+        <FormView value={value} onEdit={(edit) => change([edit], 'typed')} onJump={(line) => jump({ line })} />
       )}
       {found.length > 0 && (
         <CloudInitFindings
           found={found}
           current={findings.of === value}
           onJump={jump}
-          onApply={({ edits }) => edits && change(edits)}
+          onApply={({ edits }) => edits && change(edits, 'alone')}
         />
       )}
     </div>

@@ -28,8 +28,8 @@ import { completeCloudInit } from './editor-words.ts'
 import type { Findings } from './use-findings.ts'
 
 export interface EditorHandle {
-  /** Makes edits as one step of undo. */
-  change(edits: readonly Edit[]): void
+  /** Makes edits: a step of undo of their own, or one with what is typed around them. */
+  change(edits: readonly Edit[], undo: 'alone' | 'typed'): void
   jump(line: number, column?: number): void
   undo(): void
   redo(): void
@@ -93,7 +93,7 @@ export function CodeEditor({ value, onChange, label, describedBy, findings, plac
   }, [findings])
 
   useImperativeHandle(ref, () => ({
-    change: (edits) => view.current && makeEdits(view.current, edits),
+    change: (edits, undo) => view.current && makeEdits(view.current, edits, undo),
     jump(line, column = 1) {
       const editor = view.current
       if (!editor) return
@@ -108,9 +108,10 @@ export function CodeEditor({ value, onChange, label, describedBy, findings, plac
   return <div ref={parent} className="min-w-0 rounded-md border border-line-strong/70" />
 }
 
-function makeEdits(view: EditorView, edits: readonly Edit[]): void {
+function makeEdits(view: EditorView, edits: readonly Edit[], undo: 'alone' | 'typed'): void {
   const changes = edits.map(({ start, end, text }) => ({ from: start, to: end, insert: text }))
-  view.dispatch({ changes, annotations: isolateHistory.of('full'), userEvent: 'input.fix' })
+  if (undo === 'typed') view.dispatch({ changes, userEvent: 'input.type' })
+  else view.dispatch({ changes, annotations: isolateHistory.of('full'), userEvent: 'input.fix' })
 }
 
 function diagnosticOf(finding: Finding, doc: Text): Diagnostic {
@@ -118,7 +119,9 @@ function diagnosticOf(finding: Finding, doc: Text): Diagnostic {
   const from = Math.min(line.from + (finding.column ?? 1) - 1, line.to)
   const { edits, severity } = finding
   const message = `${finding.what}. ${finding.fix}`
-  const actions = edits ? { actions: [{ name: 'Apply fix', apply: (view: EditorView) => makeEdits(view, edits) }] } : {}
+  const actions = edits
+    ? { actions: [{ name: 'Apply fix', apply: (view: EditorView) => makeEdits(view, edits, 'alone') }] }
+    : {}
   return { from, to: line.to, severity, message, ...actions }
 }
 

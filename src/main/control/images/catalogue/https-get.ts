@@ -61,12 +61,19 @@ async function answerOf(request: HttpsRequest, url: URL, signal: AbortSignal): P
   try {
     return await request(url, AbortSignal.any([signal, late.signal]))
   } catch (error) {
-    signal.throwIfAborted()
+    throwIfEnded(signal, url)
     if (late.signal.aborted) throw silent(url, `no answer in ${ANSWER_MS / 1000} s`, error)
     throw silent(url, reasonOf(error), error)
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Raises what ended it: a person, or its own deadline as image/publisher-silent. */
+export function throwIfEnded(signal: AbortSignal, url: URL | string): void {
+  if (!signal.aborted) return
+  if (signal.reason instanceof Fault) throw signal.reason
+  throw silent(url, 'it took too long', signal.reason)
 }
 
 /** Asking again may help. */

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { Fault } from '../../../../ipc/faults.ts'
 import { GiB, KiB, MiB } from '../../../../ipc/units.ts'
 import type { StepContext } from '../../tasks/task-context.ts'
-import { type HttpsRequest, httpsGet, silent, unusable } from './https-get.ts'
+import { type HttpsRequest, httpsGet, silent, throwIfEnded, unusable } from './https-get.ts'
 
 /** Cloud images are below 1 GiB. */
 export const MAX_IMAGE_BYTES = 8 * GiB
@@ -83,12 +83,12 @@ async function eachChunk(
       bytes += chunk.length
       if (bytes > maxBytes) throw unusable(url, `it is larger than ${maxBytes / KiB} KiB`)
       await take(chunk)
-      signal.throwIfAborted()
+      throwIfEnded(signal, url)
       timer = setTimeout(stalled, STALL_MS)
     }
   } catch (error) {
     if (error instanceof Fault) throw error
-    signal.throwIfAborted()
+    throwIfEnded(signal, url)
     throw silent(url, 'the connection was cut', error)
   } finally {
     clearTimeout(timer)

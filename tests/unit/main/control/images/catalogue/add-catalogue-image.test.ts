@@ -47,7 +47,11 @@ const withBuild = () =>
   })
 const longOnly = () => entry({ algorithm: 'sha512', digestsUrl: `${publisher.origin}/release/SHA512SUMS` })
 
-async function adding(what: CatalogueEntry, ca: string | undefined = publisher.ca) {
+async function adding(
+  what: CatalogueEntry,
+  ca: string | undefined = publisher.ca,
+  begun: (cancel: () => void) => void = () => {},
+) {
   const { images, tasks: store } = aStore()
   const dir = join(aTempDir(), 'images')
   const files = new ImageFiles(dir)
@@ -56,6 +60,7 @@ async function adding(what: CatalogueEntry, ca: string | undefined = publisher.c
   const deps = { images, files, request: httpsRequest(ca) }
   const run = { entry: what, name: what.id, makeDefault: false }
   const id = tasks.start('default', 'add_image', what.id, (task) => addCatalogueImage(deps, run, task))
+  begun(() => tasks.cancel('default', id))
   const fault = await tasks.ended(id)
   return {
     fault,
@@ -152,6 +157,19 @@ describe('an image of the catalogue', () => {
     const { fault, image } = await adding(entry())
     expect(fault).toMatchObject({ code: `image/${code}`, params: { detail: expect.stringContaining(detail) } })
     expect(image).toBeUndefined()
+  })
+
+  it('is given up at once when its task is cancelled, and leaves nothing', async () => {
+    let cancel = () => {}
+    publisher.pages['/release/SHA512SUMS'] = `${sha('sha512')}  some.img\n`
+    publisher.pages['/release/some.img'] = (_, response) => {
+      response.writeHead(200, { 'content-length': 4096 })
+      response.write(bytes.subarray(0, 100), () => cancel())
+    }
+    const { fault, left, image } = await adding(longOnly(), publisher.ca, (end) => {
+      cancel = end
+    })
+    expect([fault?.code, left, image]).toEqual(['app/cancelled', [], undefined])
   })
 
   it('is not read from a server whose certificate nobody vouches for', async () => {
