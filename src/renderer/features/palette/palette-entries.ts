@@ -1,48 +1,15 @@
-import type { LucideIcon } from 'lucide-react'
-import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal, Zap } from 'lucide-react'
-import type { PaletteEntry } from '../../lib/palette-rank.ts'
+import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal } from 'lucide-react'
 import { addressOf, go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { setScope } from '../../state/scope.ts'
-import { keyOf, keyText } from '../../ui/key-table.ts'
 import { PLACES } from '../../ui/rail.tsx'
-import { reconnectHost } from '../hosts/actions.ts'
-import type { useHostSheets } from '../hosts/host-sheets.tsx'
 import { clearNotices } from '../notices/notice-store.ts'
 import { openPublish } from '../ports/port-sheets.tsx'
 import { publishedAt } from '../ports/view-model.ts'
 import { PART_TITLES, SETTINGS_ENTRIES } from '../settings/settings-entries.ts'
-import { restartVm, startVm, stopVm } from '../vms/actions.ts'
-import { vmActions } from '../vms/view-model.ts'
-import type { useVmSheets } from '../vms/vm-sheets.tsx'
-
-/** One line of the palette. What destroys never runs from here: it opens its sheet. */
-export interface Act extends PaletteEntry {
-  run: () => void
-  icon: LucideIcon
-  /** Its shortcut, as it is pressed. */
-  keys?: string
-}
-
-const act = (text: string, run: () => void, more: Partial<Act> = {}): Act => ({
-  id: `>${text}`,
-  kind: '>',
-  text,
-  hint: '',
-  icon: Zap,
-  run,
-  ...more,
-})
-
-/** The shortcut of an act of the key table, as the person has it. */
-const keysOf = (id: string) => ({ keys: keyText(keyOf(id, usePreferences.getState().keys)) })
-
-/** The sheets that stand before what destroys. */
-interface Sheets {
-  vm: ReturnType<typeof useVmSheets>
-  host: ReturnType<typeof useHostSheets>
-}
+import { actsHere, type Sheets } from './object-acts.ts'
+import { type Act, act, keysOf } from './palette-act.ts'
 
 /** Everything that can be done and gone to, what concerns the object on the page first. */
 export function actionEntries(route: Route, fleet: FleetSnapshot, sheets: Sheets, onKeys: () => void): Act[] {
@@ -82,36 +49,6 @@ function looks(): Act[] {
       setPreference('rail', rail === 'narrow' ? 'open' : 'narrow'),
     ),
   ]
-}
-
-/** What can be done with the VM or host this page shows. */
-function actsHere(route: Route, fleet: FleetSnapshot, sheets: Sheets): Act[] {
-  const vm = route.page === 'vm' ? fleet.vms.get(route.id) : undefined
-  const host = route.page === 'host' ? fleet.hosts.get(route.id) : undefined
-  const on = { hint: vm?.hostName ?? host?.address ?? '' }
-  const acts: (Act | false)[] = []
-  if (vm) {
-    const can = vmActions(vm)
-    acts.push(
-      can.start && act(`Start ${vm.name}`, () => void startVm(vm), on),
-      can.stop && act(`Stop ${vm.name}`, () => void stopVm(vm), on),
-      can.restart && act(`Restart ${vm.name}`, () => void restartVm(vm), on),
-      can.undelete && act(`Undo delete of ${vm.name}`, () => sheets.vm.undelete(vm), on),
-      can.adopt && act(`Adopt ${vm.name}`, () => sheets.vm.adopt(vm), on),
-      can.remove && act(`Delete ${vm.name}…`, () => sheets.vm.remove(vm), on),
-      can.purge && act(`Destroy ${vm.name} now…`, () => sheets.vm.purge(vm), on),
-      act(`Publish a port of ${vm.name}`, () => openPublish(vm), { ...on, ...keysOf('publish') }),
-    )
-  }
-  if (host) {
-    acts.push(
-      act(`Create VM on ${host.name}`, () => go({ page: 'create-vm', host: host.id }), on),
-      host.link !== 'connected' && act(`Try ${host.name} now`, () => void reconnectHost(host), on),
-      act(`Show only ${host.name}`, () => setScope({ kind: 'host', id: host.id }), on),
-      act(`Remove ${host.name}…`, () => sheets.host.remove(host), on),
-    )
-  }
-  return acts.filter((a) => a !== false)
 }
 
 /** Each part of the settings, then each setting, also by the other words for it. */
