@@ -27,8 +27,10 @@ export interface BulkPlan {
 
 /** What interrupts guests is confirmed for so many at once, each by name. */
 export const BULK_CAP = 50
+/** All else: as many as one run keeps on the screen. */
+export const BULK_MOST = 500
 
-const CAPPED: ReadonlySet<BulkAct['do']> = new Set(['stop', 'restart', 'delete'])
+const INTERRUPTING: ReadonlySet<BulkAct['do']> = new Set(['stop', 'restart', 'delete'])
 /** Kept by this app alone: a host that is silent is no hindrance. */
 const HOSTLESS: ReadonlySet<BulkAct['do']> = new Set(['protect', 'unprotect', 'labels'])
 
@@ -39,17 +41,27 @@ export interface BulkAround {
   withSilent: boolean
 }
 
-/** Who of the chosen is asked, what happens to each, who is left out and why. In the order of their names. */
+/** How many one confirmation covers. */
+export const capOf = (act: BulkAct): number => (isInterrupting(act) ? BULK_CAP : BULK_MOST)
+
+/** The order in which they are shown, asked and capped. */
+export const byName = (vms: readonly Vm[]): Vm[] => {
+  const key = ({ name, id }: Vm) => `${name} ${id}`
+  return [...vms].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/** Who of the chosen is asked, what happens to each, who is left out and why. In the order given. */
 export function planBulk(act: BulkAct, chosen: readonly Vm[], around: BulkAround): BulkPlan {
   const plan: BulkPlan = { act, steps: [], left: [], silent: 0, beyond: [] }
-  for (const vm of [...chosen].sort((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id))) {
+  const cap = capOf(act)
+  for (const vm of chosen) {
     const why = whyNot(act, vm)
     const waits = vm.hostUnknown && !HOSTLESS.has(act.do)
     if (why !== undefined) plan.left.push({ vm, why })
     else if (waits && !around.withSilent) {
       plan.left.push({ vm, why: `${vm.hostName} does not answer: nobody knows whether it runs` })
       plan.silent++
-    } else if (CAPPED.has(act.do) && plan.steps.length >= BULK_CAP) plan.beyond.push(vm)
+    } else if (plan.steps.length >= cap) plan.beyond.push(vm)
     else plan.steps.push({ vm, effect: effectOf(act, vm, around), waits })
   }
   if (around.withSilent) plan.silent = plan.steps.filter(({ waits }) => waits).length
@@ -159,7 +171,7 @@ const VERBS: Record<BulkAct['do'], { ask: string; busy: string; done: string }> 
 export const bulkVerbs = (act: BulkAct) => VERBS[act.do]
 
 /** Whether guests are interrupted: the safe button gets the focus then. */
-export const isInterrupting = (act: BulkAct): boolean => CAPPED.has(act.do)
+export const isInterrupting = (act: BulkAct): boolean => INTERRUPTING.has(act.do)
 
 /** Heading of the sheet: `Stop 12 VMs?` */
 export function bulkQuestion({ act, steps }: BulkPlan): string {

@@ -2,18 +2,20 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
+import { fleetStore } from '../../state/fleet-store.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { publishedAt } from '../ports/view-model.ts'
 import {
-  BULK_CAP,
   type BulkAct,
   type BulkPlan,
   bulkMeaning,
   bulkQuestion,
   bulkVerbs,
+  byName,
+  capOf,
   isInterrupting,
   planBulk,
 } from './bulk-plan.ts'
@@ -80,7 +82,7 @@ export function BulkSheet({ act, ids, onClose, onDone, isAsked = true, children 
       )}
       {plan.beyond.length > 0 && (
         <p className="mt-3 text-warn">
-          One confirmation covers {BULK_CAP}. {plural(plan.beyond.length, 'VM')} more{' '}
+          One confirmation covers {capOf(act)}. {plural(plan.beyond.length, 'VM')} more{' '}
           {plan.beyond.length === 1 ? 'stays' : 'stay'} selected for the next.
         </p>
       )}
@@ -89,17 +91,27 @@ export function BulkSheet({ act, ids, onClose, onDone, isAsked = true, children 
   )
 }
 
+const idsKnown = (ids: readonly string[]): Vm[] => {
+  const { vms } = fleetStore.getState()
+  return ids.map((id) => vms.get(id)).filter((vm): vm is Vm => vm !== undefined)
+}
+
 /** The VMs as they are now, planned again when one of them changes. */
 function useBulkPlan(act: BulkAct, ids: readonly string[], withSilent: boolean): BulkPlan {
   const vms = useFleet((f) => f.vms)
+  // Names are put in order once: thousands chosen are not sorted anew at each change of the fleet.
+  const ordered = useMemo(() => byName(idsKnown(ids)).map(({ id }) => id), [ids])
   const ports = useFleet((f) => f.ports)
   return useMemo(() => {
-    const chosen = ids.map((id) => vms.get(id)).filter((vm): vm is Vm => vm !== undefined)
+    const chosen = ordered.map((id) => vms.get(id)).filter((vm): vm is Vm => vm !== undefined)
     return planBulk(act, chosen, { portsOf: (id) => portNames(portsByVm(ports).get(id)), withSilent })
-  }, [act, ids, vms, ports, withSilent])
+  }, [act, ordered, vms, ports, withSilent])
 }
 
 const portNames = (ports: readonly Port[] = []) => ports.map(publishedAt)
+
+/** Of those left out; who is asked is listed whole. */
+const LISTED = 200
 
 const LIST = 'overflow-y-auto rounded-md border border-line bg-bg'
 
@@ -128,7 +140,7 @@ function LeftOut({ left, open }: { left: BulkPlan['left']; open: boolean }) {
       <summary className="min-h-6 text-dim">{plural(left.length, 'VM')} left out, and why</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls and holds no control has to be reached by keys */}
       <ul aria-label="Left out" tabIndex={0} className={`${LIST} mt-1 max-h-40`}>
-        {left.map(({ vm, why }) => (
+        {left.slice(0, LISTED).map(({ vm, why }) => (
           <li key={vm.id} className="flex items-baseline gap-3 border-line border-b px-3 py-1 last:border-b-0">
             <span className="w-44 shrink-0 truncate" title={`${vm.name} on ${vm.hostName}`}>
               {vm.name || 'no name'} <span className="text-faint">on {vm.hostName}</span>
@@ -136,6 +148,7 @@ function LeftOut({ left, open }: { left: BulkPlan['left']; open: boolean }) {
             <span className="min-w-0 flex-1 text-dim">{why}</span>
           </li>
         ))}
+        {left.length > LISTED && <li className="px-3 py-1 text-dim">and {left.length - LISTED} more</li>}
       </ul>
     </details>
   )

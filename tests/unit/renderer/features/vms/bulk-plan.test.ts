@@ -2,16 +2,18 @@ import { describe, expect, it } from 'vitest'
 import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
   BULK_CAP,
+  BULK_MOST,
   type BulkAct,
   bulkMeaning,
   bulkQuestion,
+  byName,
   isInterrupting,
   planBulk,
 } from '../../../../../src/renderer/features/vms/bulk-plan.ts'
 import { anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
 const around = { portsOf: () => [], withSilent: false }
-const plan = (act: BulkAct, ...vms: Vm[]) => planBulk(act, vms, around)
+const plan = (act: BulkAct, ...vms: Vm[]) => planBulk(act, byName(vms), around)
 const why = (act: BulkAct['do'], vm: Vm) => plan({ do: act } as BulkAct, vm).left[0]?.why
 const stopped = { power: 'stopped', desiredPower: 'stopped' }
 
@@ -70,6 +72,8 @@ describe('the plan of an act on many VMs', () => {
       expect(isInterrupting({ do: act })).toBe(true)
     }
     expect(planBulk({ do: 'protect' }, many, around).steps).toHaveLength(BULK_CAP + 7)
+    const more = Array.from({ length: BULK_MOST + 1 }, () => aVm({ protected: true }))
+    expect(planBulk({ do: 'unprotect' }, more, around).beyond).toHaveLength(1)
   })
 
   it('says what goes with a VM that is deleted', () => {
