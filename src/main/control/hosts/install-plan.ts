@@ -1,9 +1,11 @@
 import { MiB } from '../../../ipc/units.ts'
 import type { StepFact } from '../tasks/task-context.ts'
 import type { Artefact } from './artefacts.ts'
-import type { InstallMode } from './install.ts'
 import type { HostLook } from './look.ts'
 import { shellWord } from './ssh/exec.ts'
+
+/** As whom the agent is installed: by a root login, by sudo, or for this login alone. */
+export type InstallMode = 'root' | 'sudo' | 'user'
 
 const UNIT = 'eitri-agent.service'
 

@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import { Fault } from '../../../ipc/faults.ts'
 import type { Artefact } from './artefacts.ts'
-import { agentInstallLine, unpackScript } from './install-plan.ts'
+import { agentInstallLine, type InstallMode, unpackScript } from './install-plan.ts'
 import type { HostLook } from './look.ts'
 import type { SshConnection } from './ssh/connection.ts'
 import { shellWord } from './ssh/exec.ts'
 import { runScript, type ScriptOptions } from './ssh/script.ts'
 import { upload } from './ssh/upload.ts'
-
-/** As whom the agent is installed: by a root login, by sudo, or for this login alone. */
-export type InstallMode = 'root' | 'sudo' | 'user'
 
 export interface InstallContext {
   connection: SshConnection

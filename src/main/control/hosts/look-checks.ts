@@ -1,6 +1,6 @@
 import { GiB } from '../../../ipc/units.ts'
 import type { StepCheck } from '../tasks/task-context.ts'
-import type { InstallMode } from './install.ts'
+import type { InstallMode } from './install-plan.ts'
 import { type HostLook, INSTALL_NEEDS_BYTES } from './look.ts'
 import { missingPackages } from './packages.ts'
 

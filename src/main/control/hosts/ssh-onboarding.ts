@@ -6,16 +6,8 @@ import { readArtefacts } from './artefacts.ts'
 import { attachOnce } from './attach-once.ts'
 import { agreeToTakeOver, firstReport, type OnboardingDeps, type SshWay, storeHost } from './enrol.ts'
 import { type Entrance, sshDepsOf } from './entrance.ts'
-import {
-  type InstallContext,
-  type Installed,
-  type InstallMode,
-  installAgent,
-  installMode,
-  undoInstall,
-  wantedMode,
-} from './install.ts'
-import { installFacts, installScriptShown } from './install-plan.ts'
+import { type InstallContext, type Installed, installAgent, installMode, undoInstall, wantedMode } from './install.ts'
+import { type InstallMode, installFacts, installScriptShown } from './install-plan.ts'
 import { artefactFor, type HostLook, INSTALL_NEEDS_BYTES, lookAtHost, lookWords } from './look.ts'
 import { lookChecks } from './look-checks.ts'
 import { installPackages, missingPackages } from './packages.ts'
