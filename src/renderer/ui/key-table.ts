@@ -66,6 +66,18 @@ export const KEY_TABLE: readonly KeyGroup[] = [
     ],
   },
   {
+    title: 'Creating a VM',
+    rows: [
+      { id: 'create-now', text: 'Create, wherever the caret is', key: 'mod+enter' },
+      {
+        id: 'finding-next',
+        text: 'Next, previous finding; Esc then Tab leaves the editor',
+        key: 'f8',
+        also: 'shift+f8',
+      },
+    ],
+  },
+  {
     title: 'In a console, all other keys go to the guest',
     rows: [
       { id: 'console-leave', text: 'Leave (Ctrl F6 sends F6)', key: 'f6' },

@@ -8,6 +8,7 @@ import { go, hrefOf } from '../../routes.tsx'
 import { useHosts, useImages, useTasks, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
+import { keyText } from '../../ui/key-table.ts'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { FirstImage } from '../images/first-image.tsx'
 import { useTemplates } from '../vms/queries.ts'
@@ -37,7 +38,7 @@ import { useFindings } from './use-findings.ts'
 import { WhatPart } from './what-part.tsx'
 import { WherePart } from './where-part.tsx'
 
-const CREATE_KEYS = navigator.platform.startsWith('Mac') ? '⌘ ⏎' : 'Ctrl ⏎'
+const CREATE_KEYS = keyText('mod+enter')
 
 /** One page, four parts, and beside it what will come of it. */
 export function CreateVmPage({ host }: { host: string }) {
