@@ -1,5 +1,6 @@
 import { Monitor, Plus } from 'lucide-react'
 import { useCallback, useMemo, useState } from 'react'
+import { create } from 'zustand'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
 import { hrefOf, replaceRoute } from '../../routes.tsx'
@@ -32,13 +33,13 @@ export function VmsPage({ filter }: { filter: string }) {
   const hosts = useScopedHosts()
   const shown = useShown(vms, filter)
   const view = usePreferences((p) => p.vmsView)
-  const [selected, setSelected] = useSelection()
+  const selected = useSelection()
   const [bulk, setBulk] = useState<{ act: BulkAct; ids: readonly string[] }>()
   const setFilter = useCallback((text: string) => replaceRoute({ page: 'vms', filter: text }), [])
   const sheet = bulk && {
     ids: bulk.ids,
     onClose: () => setBulk(undefined),
-    onDone: (asked: readonly string[]) => setSelected((was) => new Set([...was].filter((id) => !asked.includes(id)))),
+    onDone: (asked: readonly string[]) => choose(new Set([...selected].filter((id) => !asked.includes(id)))),
   }
   return (
     <Page
@@ -80,7 +81,7 @@ export function VmsPage({ filter }: { filter: string }) {
           <Button onClick={() => setFilter('')}>Clear the filter</Button>
         </EmptyState>
       ) : (
-        <VmsView {...{ view, filter, hosts, selected }} vms={shown} onSelect={setSelected} onBulk={setBulk} />
+        <VmsView {...{ view, filter, hosts, selected }} vms={shown} onSelect={choose} onBulk={setBulk} />
       )}
       <BulkRuns />
       {sheet && (bulk.act.do === 'labels' ? <BulkLabels {...sheet} /> : <BulkSheet {...sheet} act={bulk.act} />)}
@@ -88,15 +89,17 @@ export function VmsPage({ filter }: { filter: string }) {
   )
 }
 
-/** What is chosen; a VM that is gone is chosen no more. */
-function useSelection() {
-  const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
+const useChosen = create<{ ids: ReadonlySet<string> }>(() => ({ ids: new Set() }))
+const choose = (ids: ReadonlySet<string>) => useChosen.setState({ ids })
+
+/** What is chosen, also after another page was looked at. A VM that is gone is chosen no more. */
+function useSelection(): ReadonlySet<string> {
+  const chosen = useChosen((c) => c.ids)
   const gone = useFleetShallow((f) => [...chosen].filter((id) => !f.vms.has(id)))
-  const selected = useMemo(
+  return useMemo(
     () => (gone.length === 0 ? chosen : new Set([...chosen].filter((id) => !gone.includes(id)))),
     [chosen, gone],
   )
-  return [selected, choose] as const
 }
 
 /** State words with a clock time in them only change with the data; a minute is fine enough for matching them. */

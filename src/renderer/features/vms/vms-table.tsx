@@ -166,7 +166,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '206px',
+    width: '214px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
@@ -174,7 +174,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'host',
     header: 'Host',
-    width: '112px',
+    width: '124px',
     sort: (vm) => vm.hostName,
     cell: (vm) => (
       <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
@@ -206,11 +206,11 @@ export const vmColumns: TableColumn<Vm>[] = [
     sort: (vm) => vm.vcpus * 1e7 + vm.memMb,
     cell: (vm) => <span title="vCPUs · memory · disk">{sizeText(vm)}</span>,
   },
-  { id: 'ports', header: 'Ports', width: '116px', from: 'wide', cell: (vm) => <PortsCell vm={vm} /> },
+  { id: 'ports', header: 'Ports', width: '128px', from: 'wide', cell: (vm) => <PortsCell vm={vm} /> },
   {
     id: 'clock',
     header: 'Clock',
-    width: '124px',
+    width: '128px',
     from: 'widest',
     sort: (vm) => (hasClock(vm) ? stateRank(guestClockView(vm)) : undefined),
     cell: (vm) => <ClockCell vm={vm} />,
@@ -227,7 +227,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'memory',
     header: 'Memory',
-    width: '82px',
+    width: '92px',
     align: 'right',
     from: 'middle',
     sort: (vm) => vmUse(vm).memoryBytes,
