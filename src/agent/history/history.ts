@@ -1,5 +1,6 @@
 import type { Log } from '../../ipc/base/log.ts'
 import { asFault } from '../../ipc/faults.ts'
+import { isAbsent } from '../os/files.ts'
 import { type Batch, MAX_BATCH_MINUTES, type Moment, plainBootId } from './batches.ts'
 import { FLUSH_MINUTES, HistoryFile } from './history-file.ts'
 import { type Counters, ratesOf } from './rates.ts'
@@ -145,6 +146,11 @@ export class History {
         one.pending.splice(0, written)
         this.#told = false
       } catch (error) {
+        if (isAbsent(error)) {
+          // Its directory went with it: there is nobody to keep anything of.
+          one.pending.length = 0
+          continue
+        }
         if (!this.#told) this.#deps.log.warn('history.not-written', { error: asFault(error).message })
         this.#told = true
         one.pending.splice(0, one.pending.length - PENDING_MINUTES)

@@ -256,17 +256,26 @@ describe('a damaged file', () => {
 
 describe('a disk that takes nothing', () => {
   it('keeps minutes in memory, says only what is, and writes them once there is room', async () => {
-    const full = join(dir, 'nowhere')
-    history = new History({
-      pathOf: () => join(full, 'history.bin'),
-      ...{ bootId: () => boot, uptimeMs: () => uptime, now: () => START + uptime, log: silentLog },
+    let full = true
+    onHit((point) => {
+      if (full && point === 'history.open') throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
     })
     await run(40 * MINUTE)
+    expect(existsSync(fileOf(HOST))).toBe(false)
     expect((await ask(HOST, 24 * HOUR)).steps.length).toBe(40)
-    mkdirSync(full)
+    full = false
     await run(MINUTE)
-    await history.stop()
-    expect(statSync(join(full, 'history.bin')).size).toBeGreaterThan(40 * 16)
+    expect(statSync(fileOf(HOST)).size).toBeGreaterThan(40 * 16)
+  })
+
+  it('for days keeps two hours, and leaves the time before as a gap', async () => {
+    onHit((point) => {
+      if (point === 'history.open') throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    })
+    await run(5 * HOUR)
+    const { steps } = await ask(HOST, 24 * HOUR)
+    expect(steps.length).toBeGreaterThanOrEqual(120)
+    expect(steps.length).toBeLessThanOrEqual(122)
   })
 })
 
