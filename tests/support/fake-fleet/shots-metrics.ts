@@ -63,6 +63,17 @@ export const METRICS_SHOTS: Shot[] = [
     { name: dark ? 'm7-clock-page-dark' : 'm6-clock-page', path: '/clock', scene: clockScene, dark, settleMs: 900 },
   ]),
   {
+    name: 'm11-clock-page-wide',
+    path: '/clock',
+    scene: clockScene,
+    size: { width: 1600, height: 800 },
+    settleMs: 900,
+    act: async (page) => {
+      for (const name of ['db-3', 'web-13', 'cache-1'])
+        await page.locator('tr', { hasText: name }).getByRole('checkbox').check()
+    },
+  },
+  {
     name: 'm8-charts-as-table',
     path: '/clock',
     scene: clockScene,

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { formatGib, formatMemory } from '../../lib/format.ts'
+import { hrefOf } from '../../routes.tsx'
 import { Button } from '../../ui/button.tsx'
 import { inputClass } from '../../ui/field.tsx'
 import { CreatePart } from './create-part.tsx'
@@ -50,6 +51,15 @@ export function WherePart({ hosts, need, picked, value, problem, onChange }: Whe
           />
         ))}
       </fieldset>
+      {hosts.length === 0 && (
+        <p className="mt-2 text-dim">
+          There is no host yet.{' '}
+          <a className="text-accent underline" href={hrefOf({ page: 'add-host', taskId: '' })}>
+            Add one
+          </a>{' '}
+          and come back: what is written here stays.
+        </p>
+      )}
       {places.length > FIRST && (
         <div className="mt-2 flex items-center gap-2">
           {all ? (
