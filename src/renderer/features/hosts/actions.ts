@@ -23,20 +23,20 @@ export async function addThisComputer(): Promise<void> {
   }
 }
 
-/** Starts the onboarding of what was typed and shows its steps; says a fault in a toast. */
-export async function addDrafted(draft: AddHostDraft): Promise<void> {
+/** The same again after a failure, without asking for a key that was accepted; says a fault in a toast. */
+export async function addAgain(draft: AddHostDraft, acceptHostKey: string): Promise<void> {
   try {
-    await startAdding(draft)
+    await startAdding(draft, acceptHostKey)
   } catch (error) {
     toastFault(error)
   }
 }
 
-/** The same; throws what the control plane answers. */
-export async function startAdding(draft: AddHostDraft): Promise<void> {
+/** Starts the onboarding of what was typed and shows its steps; throws what the control plane answers. */
+export async function startAdding(draft: AddHostDraft, acceptHostKey = ''): Promise<void> {
   rememberDraft(draft)
   const { name, ssh } = requestOf(draft)
-  const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: ssh } })
+  const { task, host } = await api.hosts.addHost({ name, way: { case: 'ssh', value: { ...ssh, acceptHostKey } } })
   if (task) go({ page: 'add-host', taskId: task.id })
   else if (host) go({ page: 'host', id: host.id, tab: 'overview' })
 }

@@ -17,6 +17,7 @@ export function AddHostForm() {
   const hosts = useHosts()
   const names = info?.sshConfigHosts ?? []
   const [draft, setDraft] = useState<AddHostDraft>(lastDraft)
+  const [moreOpen] = useState(draft.jump !== '' || draft.keep !== 'memory')
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)
   const target = draft.target === '' && names.length === 1 ? { ...draft, target: names[0] ?? '' } : draft
@@ -77,23 +78,30 @@ export function AddHostForm() {
           hint="Passphrase or password is asked when needed"
           onChange={(e) => set({ identityFile: e.target.value })}
         />
-        <TextField
-          label="Through"
-          value={draft.jump}
-          problem={problem('jump')}
-          placeholder="as ssh would go"
-          hint="Hosts on the way, as ssh -J has it"
-          onChange={(e) => set({ jump: e.target.value })}
-        />
-        <SelectField
-          label="Secrets you type stay"
-          value={draft.keep}
-          onChange={(e) => set({ keep: e.target.value === 'keychain' ? 'keychain' : 'memory' })}
-        >
-          <option value="memory">in memory, until Eitri quits</option>
-          <option value="keychain">in this computer's keychain</option>
-        </SelectField>
       </div>
+      <details className="mt-1" open={moreOpen}>
+        <summary className="min-h-6 w-fit text-dim text-xs leading-6">
+          More: hosts on the way, where secrets stay
+        </summary>
+        <div className="mt-2 grid gap-x-4 gap-y-3 sm:grid-cols-2">
+          <TextField
+            label="Through"
+            value={draft.jump}
+            problem={problem('jump')}
+            placeholder="as ssh would go"
+            hint="Hosts on the way, as ssh -J has it"
+            onChange={(e) => set({ jump: e.target.value })}
+          />
+          <SelectField
+            label="Secrets you type stay"
+            value={draft.keep}
+            onChange={(e) => set({ keep: e.target.value === 'keychain' ? 'keychain' : 'memory' })}
+          >
+            <option value="memory">in memory, until Eitri quits</option>
+            <option value="keychain">in this computer's keychain</option>
+          </SelectField>
+        </div>
+      </details>
       <div className="mt-2">
         <CheckField
           label="Install for the whole machine, by sudo"

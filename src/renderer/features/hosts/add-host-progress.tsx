@@ -10,10 +10,10 @@ import { cancelTask } from '../tasks/actions.ts'
 import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
-import { addDrafted, addThisComputer, LOCAL_HOST_NAME } from './actions.ts'
+import { addAgain, addThisComputer, LOCAL_HOST_NAME } from './actions.ts'
 import { draftName, EMPTY_DRAFT, lastDraft, rememberDraft } from './add-host-draft.ts'
 import { StepMore } from './add-host-steps.tsx'
-import { failedStep, leftWords } from './onboarding-view.ts'
+import { acceptedKey, failedStep, leftWords } from './onboarding-view.ts'
 
 export function AddHostProgress({ task }: { task: Task | undefined }) {
   const told = useFleet((f) => f.revision !== undefined)
@@ -97,19 +97,20 @@ function Foot({ task }: { task: Task }) {
       <a href={hrefOf({ page: 'add-host', taskId: '' })} className={buttonClass('plain')}>
         Change what I typed
       </a>
-      <Again name={task.subject} />
+      <Again task={task} />
     </footer>
   )
 }
 
 /** The same again at once: what is known by now, such as an accepted key, is not asked again. */
-function Again({ name }: { name: string }) {
+function Again({ task }: { task: Task }) {
+  const name = task.subject
   const [busy, setBusy] = useState(false)
   const draft = lastDraft()
   const local = name === LOCAL_HOST_NAME
   const again = async () => {
     setBusy(true)
-    await (local ? addThisComputer() : addDrafted(draft))
+    await (local ? addThisComputer() : addAgain(draft, acceptedKey(task)))
     setBusy(false)
   }
   if (!local && (draft.target === '' || draftName(draft) !== name)) return null

@@ -24,3 +24,9 @@ export function leftWords(task: Task): string {
   if (!installed) return 'Nothing was put on the host.'
   return 'What was put on the host was taken away again.'
 }
+
+/** The fingerprint a person accepted in this task; empty = none was. A new try with it asks only when the key is another. */
+export function acceptedKey(task: Task): string {
+  const said = task.steps.find(({ name }) => name === 'Check host key')?.detail ?? ''
+  return /(SHA256:[A-Za-z0-9+/]+), accepted by you$/.exec(said)?.[1] ?? ''
+}

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { agentCommands } from '../../../../../src/renderer/features/hosts/agent-commands.ts'
 import { joinCommand } from '../../../../../src/renderer/features/hosts/join-command.ts'
 import { labelChange } from '../../../../../src/renderer/features/hosts/label-change.ts'
-import { failedStep, leftWords, showsLog } from '../../../../../src/renderer/features/hosts/onboarding-view.ts'
+import {
+  acceptedKey,
+  failedStep,
+  leftWords,
+  showsLog,
+} from '../../../../../src/renderer/features/hosts/onboarding-view.ts'
 import { triedSoFar } from '../../../../../src/renderer/features/tasks/view-model.ts'
 import { aTask } from '../../../../support/fake-fleet/rows.ts'
 
@@ -16,6 +21,15 @@ describe('an onboarding that failed', () => {
     expect(leftWords(task)).toBe('Nothing was put on the host.')
     const later = aTask({ steps: [step('Install agent', 'done'), step('Start agent', 'failed')] })
     expect(leftWords(later)).toContain('taken away again')
+  })
+})
+
+describe('a new try after a failure', () => {
+  const checked = (detail: string) => acceptedKey(aTask({ steps: [{ ...step('Check host key', 'done'), detail }] }))
+  it('does not ask again for the key that was accepted, and for no other', () => {
+    expect(checked('ssh-ed25519 SHA256:3n4K+/x, accepted by you')).toBe('SHA256:3n4K+/x')
+    expect(checked('ssh-ed25519 SHA256:3n4K, known already')).toBe('')
+    expect(acceptedKey(aTask())).toBe('')
   })
 })
 
