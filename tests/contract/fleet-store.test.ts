@@ -390,7 +390,7 @@ describe('calls', () => {
         .filter(goesOn)
         .filter((name) => !/^(Get|List|Watch)/.test(name))
         .sort(),
-    ).toEqual(['PreviewBundle', 'RebuildStore', 'ReconnectHost', 'SignInHost', 'WriteBundle'])
+    ).toEqual(['PreviewBundle', 'ProbePort', 'RebuildStore', 'ReconnectHost', 'ShowSsh', 'SignInHost', 'WriteBundle'])
   })
 })
 
