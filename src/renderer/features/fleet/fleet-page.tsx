@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
+import { useScope } from '../../state/scope.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Page, PageTitle } from '../../ui/page.tsx'
@@ -23,6 +24,7 @@ export function FleetPage() {
   const { hosts, vms, tasks, nowMs } = facts
   const needs = useMemo(() => needsOf(facts), [facts])
   const capacity = useMemo(() => capacityOf(hosts), [hosts])
+  const scope = useScope()
   const answering = hosts.filter(isCurrent).length
   return (
     <Page
@@ -53,7 +55,7 @@ export function FleetPage() {
                 </a>
               }
             >
-              <AuditList limit={RECENT} />
+              <AuditList limit={RECENT} {...(scope.kind === 'host' ? { host: scope.id } : {})} />
             </Card>
             <div className="grid gap-4">
               <QuarantineCard vms={vms} now={nowMs} />
