@@ -6,6 +6,10 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { canReceive, setBroadcast, useBroadcast } from './broadcast.ts'
 
+/** Once the sheet is gone, and its button with it. */
+const backToConsole = () =>
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('[data-console-focused] textarea')?.focus())
+
 /** Off until asked for; while it is on it is red, says to how many, and ends by itself when another tab is shown. */
 export function BroadcastButton({ tabId }: { tabId: string }) {
   const { on, panes } = useBroadcast()
@@ -50,6 +54,7 @@ export function BroadcastButton({ tabId }: { tabId: string }) {
                 onClick={() => {
                   setAsking(false)
                   setBroadcast(true)
+                  backToConsole()
                 }}
               >
                 Broadcast

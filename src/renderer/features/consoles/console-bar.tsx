@@ -48,7 +48,11 @@ export function ConsoleBar(props: BarProps) {
           {identity.line}
         </span>
       </h2>
-      <span role="status" className={cx('flex min-w-16 items-center gap-1.5 text-xs', TONE_TEXT[status.tone])}>
+      <span
+        role="status"
+        title={[status.word, ...status.notes].join(' · ')}
+        className={cx('flex min-w-16 items-center gap-1.5 text-xs', TONE_TEXT[status.tone])}
+      >
         <span aria-hidden className="size-1.5 shrink-0 rounded-full bg-current" />
         <span className="truncate">
           {status.word}

@@ -64,6 +64,7 @@ export function ConsolePane({ paneKey, target, focused, workspace }: ConsolePane
     <section
       aria-label={`${target.kind === 'console' ? 'Console' : 'Shell'} of ${identity.name}`}
       className={cx('flex h-full min-h-0 min-w-0 flex-col', receiving && 'outline-2 outline-bad -outline-offset-2')}
+      data-console-focused={focused || undefined}
       onFocus={() => workspace?.focused()}
     >
       <ConsoleBar

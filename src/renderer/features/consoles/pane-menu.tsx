@@ -1,10 +1,10 @@
 import { MoreHorizontal } from 'lucide-react'
-import { FONT_SIZE } from '../../state/preference-shape.ts'
+import { FONT_SIZE, type Preferences } from '../../state/preference-shape.ts'
 import { patchPreference, setPreference, usePreferences } from '../../state/preferences.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { Menu, type MenuEntry } from '../../ui/menu.tsx'
 import { chordName } from './console-keys.ts'
-import type { PaneActs } from './pane-acts.ts'
+import type { PaneActs, WorkspaceActs } from './pane-acts.ts'
 import { CONTROL_KEYS, FUNCTION_KEYS, NOT_OVER_SERIAL, OTHER_KEYS, type SentKey } from './send-keys.ts'
 
 interface PaneMenuProps {
@@ -17,9 +17,7 @@ interface PaneMenuProps {
 
 /** Everything a pane can do, for those without its chords; each shows its chord. */
 export function PaneMenu({ acts, open, onOpenChange, onClosed }: PaneMenuProps) {
-  const { terminal, screenReader } = usePreferences()
-  const size = (fontSize: number) =>
-    patchPreference('terminal', { fontSize: Math.min(FONT_SIZE.most, Math.max(FONT_SIZE.least, fontSize)) })
+  const preferences = usePreferences()
   const { workspace, shell } = acts
   const items: (MenuEntry | false)[] = [
     { label: 'Find', keys: chordName('F'), onSelect: acts.find },
@@ -36,41 +34,8 @@ export function PaneMenu({ acts, open, onOpenChange, onClosed }: PaneMenuProps) 
     shell && { label: 'Open another', keys: chordName('R'), onSelect: acts.reconnect },
     acts.openShell !== undefined && { label: 'Open a shell over SSH', onSelect: acts.openShell },
     'separator',
-    {
-      label: 'Times of lines',
-      checked: terminal.timestamps,
-      onSelect: () => patchPreference('terminal', { timestamps: !terminal.timestamps }),
-    },
-    { label: 'Guest may write the clipboard', checked: acts.clipboardWrites, onSelect: acts.toggleClipboard },
-    { label: 'Tab leaves the console', keys: chordName('M'), checked: acts.tabLeaves, onSelect: acts.toggleTab },
-    {
-      label: 'Screen reader mode',
-      checked: screenReader,
-      onSelect: () => setPreference('screenReader', !screenReader),
-    },
-    { label: 'Larger text', onSelect: () => size(terminal.fontSize + 1) },
-    { label: 'Smaller text', onSelect: () => size(terminal.fontSize - 1) },
-    ...(workspace
-      ? ([
-          'separator',
-          { label: 'Split right', keys: chordName('\\'), onSelect: workspace.splitRight },
-          { label: 'Split down', keys: chordName('-'), onSelect: workspace.splitDown },
-          {
-            submenu: 'Move the pane',
-            items: (['left', 'right', 'up', 'down'] as const).map((to) => ({
-              label: `To the ${to === 'up' ? 'top' : to === 'down' ? 'bottom' : to}`,
-              onSelect: () => workspace.swap(to),
-            })),
-          },
-          { label: 'Larger pane', onSelect: () => workspace.grow(1) },
-          { label: 'Smaller pane', onSelect: () => workspace.grow(-1) },
-          {
-            label: shell ? 'Close, which ends the shell' : 'Close view, keep text',
-            keys: chordName('W'),
-            onSelect: workspace.close,
-          },
-        ] satisfies MenuEntry[])
-      : []),
+    { submenu: 'View', items: viewEntries(acts, preferences) },
+    ...(workspace ? paneEntries(workspace, shell) : []),
   ]
   return (
     <Menu
@@ -95,5 +60,53 @@ function keyEntries({ send, canType, shell }: PaneActs): MenuEntry[] {
     ...OTHER_KEYS.map(entry),
     { submenu: 'Function keys', items: FUNCTION_KEYS.map(entry) },
     ...(shell ? [] : (['separator', { note: NOT_OVER_SERIAL }] satisfies MenuEntry[])),
+  ]
+}
+
+function viewEntries(acts: PaneActs, { terminal, screenReader }: Preferences): MenuEntry[] {
+  const size = (fontSize: number) =>
+    patchPreference('terminal', { fontSize: Math.min(FONT_SIZE.most, Math.max(FONT_SIZE.least, fontSize)) })
+  return [
+    {
+      label: 'Times of lines',
+      checked: terminal.timestamps,
+      onSelect: () => patchPreference('terminal', { timestamps: !terminal.timestamps }),
+    },
+    { label: 'Guest may write the clipboard', checked: acts.clipboardWrites, onSelect: acts.toggleClipboard },
+    { label: 'Tab leaves the console', keys: chordName('M'), checked: acts.tabLeaves, onSelect: acts.toggleTab },
+    {
+      label: 'Screen reader mode',
+      checked: screenReader,
+      onSelect: () => setPreference('screenReader', !screenReader),
+    },
+    { label: 'Larger text', onSelect: () => size(terminal.fontSize + 1) },
+    { label: 'Smaller text', onSelect: () => size(terminal.fontSize - 1) },
+  ]
+}
+
+const SIDES = { left: 'left', right: 'right', up: 'top', down: 'bottom' } as const
+
+function paneEntries(workspace: WorkspaceActs, shell: boolean): MenuEntry[] {
+  return [
+    'separator',
+    { label: 'Split right', keys: chordName('\\'), onSelect: workspace.splitRight },
+    { label: 'Split down', keys: chordName('-'), onSelect: workspace.splitDown },
+    {
+      submenu: 'Move or size the pane',
+      items: [
+        ...(['left', 'right', 'up', 'down'] as const).map((to) => ({
+          label: `To the ${SIDES[to]}`,
+          onSelect: () => workspace.swap(to),
+        })),
+        'separator',
+        { label: 'Larger', onSelect: () => workspace.grow(1) },
+        { label: 'Smaller', onSelect: () => workspace.grow(-1) },
+      ],
+    },
+    {
+      label: shell ? 'Close, which ends the shell' : 'Close view, keep text',
+      keys: chordName('W'),
+      onSelect: workspace.close,
+    },
   ]
 }
