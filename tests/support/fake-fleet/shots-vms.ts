@@ -9,7 +9,7 @@ const WIDE = { width: 1760, height: 900 }
 const NARROW = { width: 720, height: 800 }
 /** Heights at which no row is cut in two: what is half behind the bar has no size of its own. */
 const WHOLE_ROWS = { width: 1280, height: 804 }
-const NARROW_WHOLE_ROWS = { width: 720, height: 786 }
+const NARROW_WHOLE_ROWS = { width: 720, height: 806 }
 
 const list = async (page: Page) => {
   await page.getByRole('heading', { name: 'VMs', exact: true }).waitFor()
@@ -30,7 +30,7 @@ const chosen =
   }
 
 const chosenAll = async (page: Page) => {
-  await chosen('web-12')(page)
+  await chosen('cache-1')(page)
   await page.getByRole('button', { name: /^Select all/ }).click()
 }
 
@@ -74,10 +74,10 @@ export const VM_SHOTS: Shot[] = [
   { name: 'v01-list', path: '/vms', scene: vmScene, act: list },
   { name: 'v02-list-dark', path: '/vms', scene: vmScene, dark: true, act: list },
   { name: 'v03-list-wide', path: '/vms', scene: vmScene, size: WIDE, act: list },
-  { name: 'v04-list-narrow', path: '/vms', scene: vmScene, size: NARROW_WHOLE_ROWS, act: chosen('web-12', 'db-3') },
+  { name: 'v04-list-narrow', path: '/vms', scene: vmScene, size: NARROW_WHOLE_ROWS, act: chosen('cache-1', 'db-3') },
   { name: 'v05-tree', path: '/vms', scene: vmScene, act: tree },
   { name: 'v06-tree-dark', path: '/vms', scene: vmScene, dark: true, size: WIDE, act: tree },
-  { name: 'v07-selected', path: '/vms', scene: vmScene, act: chosen('web-12', 'web-13', 'mail-1') },
+  { name: 'v07-selected', path: '/vms', scene: vmScene, size: WHOLE_ROWS, act: chosen('cache-1', 'db-3', 'lab-2') },
   { name: 'v08-bulk-stop', path: '/vms', scene: vmScene, act: bulk('Stop…') },
   { name: 'v09-bulk-delete-dark', path: '/vms', scene: vmScene, dark: true, act: bulk('Delete…') },
   {
@@ -90,7 +90,14 @@ export const VM_SHOTS: Shot[] = [
     },
   },
   { name: 'v11-bulk-running', path: '/vms', scene: vmScene, act: ranBulk },
-  { name: 'v12-bulk-running-dark-narrow', path: '/vms', scene: vmScene, dark: true, size: NARROW, act: ranBulk },
+  {
+    name: 'v12-bulk-running-dark-narrow',
+    path: '/vms',
+    scene: vmScene,
+    dark: true,
+    size: { width: 720, height: 807 },
+    act: ranBulk,
+  },
   { name: 'v13-edit', path: '/vms', scene: vmScene, act: edited },
   { name: 'v14-edit-dark', path: '/vms', scene: vmScene, dark: true, act: edited },
   {
@@ -145,5 +152,5 @@ export const VM_SHOTS: Shot[] = [
       await page.getByRole('alert').waitFor()
     },
   },
-  { name: 'v42-disks-narrow', path: '/vms', scene: vmScene, size: NARROW, act: vmPage('web-13', '/trust') },
+  { name: 'v42-trust-narrow', path: '/vms', scene: vmScene, size: NARROW, act: vmPage('web-13', '/trust') },
 ]

@@ -3,9 +3,10 @@ const HIDDEN = '•••'
 /** What follows a word that names a secret, a password in front of an @, a bearer, and what looks like key material. */
 const SECRETS: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]+-----[\s\S]*?(-----END [A-Z ]+-----|$)/g, HIDDEN],
+  [/(--?(?:[\w-]*-)?(?:password|passphrase|secret|token|api-?key)\s+)\S+/gi, `$1${HIDDEN}`],
   [
-    /\b([\w-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|credential)[\w-]*)(["']?\s*[=:]\s*|\s+)(?:"[^"]*"|'[^']*'|\S+)/gi,
-    `$1$2${HIDDEN}`,
+    /\b([\w-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)[\w-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi,
+    `$1${HIDDEN}`,
   ],
   [/\b(authorization:\s*\w+\s+|bearer\s+)\S+/gi, `$1${HIDDEN}`],
   [/(\w+:\/\/[^\s:/@]+:)[^\s@]+@/g, `$1${HIDDEN}@`],

@@ -7,6 +7,8 @@ export const vmQueryKeys = {
 }
 
 const WAIT_MS = 28_000
+/** After a refusal: a host that did not answer may by then. */
+const AGAIN_MS = 10_000
 
 export const useTemplates = () =>
   useQuery({ queryKey: vmQueryKeys.templates, queryFn: () => api.templates.listTemplates({}) })
@@ -19,4 +21,5 @@ export const useVmCommand = (vm: string, enabled: boolean) =>
     enabled,
     staleTime: 0,
     retry: false,
+    refetchInterval: ({ state }) => state.status === 'error' && AGAIN_MS,
   })

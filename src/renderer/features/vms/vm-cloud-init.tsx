@@ -109,7 +109,7 @@ function Modules({ modules }: { modules: Guest['modules'] }) {
   return (
     <ul aria-label="Modules that did not go well" className="mt-3 grid gap-1.5 border-line border-t pt-3">
       {modules.map(({ name, stage, result, detail }) => (
-        <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,16rem)_1fr]">
+        <li key={`${stage} ${name}`} className="grid gap-x-3 sm:grid-cols-[minmax(9rem,20rem)_1fr]">
           <StateWord state={{ word: `${name} ${result}`, tone: result === 'failed' ? 'bad' : 'warn' }} />
           <span className="min-w-0 break-words text-dim">
             {[masked(detail), stage && `(${stage})`].filter(Boolean).join(' ') || 'it said no more'}

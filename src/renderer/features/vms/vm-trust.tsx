@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Ca } from '../../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { formatDate } from '../../lib/format.ts'
+import { formatAgo, formatDate, formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.tsx'
 import { useNow } from '../../state/now.ts'
@@ -139,14 +139,23 @@ const UNKNOWN = { word: 'Unknown', tone: 'unknown' } as const
 function Revocations({ vm }: { vm: Vm }) {
   const runs = vm.power === 'running' && !vm.hostUnknown
   const asOf = msOf(vm.trust?.asOf)
+  const now = useNow()
   return (
     <Card title="Revoked certificates">
       {runs || vm.trust ? (
         <Facts
           rows={[
-            ['The guest', <StateWord key="r" state={vm.trust && !vm.hostUnknown ? listState(vm.trust) : UNKNOWN} />],
+            [
+              'List it holds',
+              <StateWord key="r" state={vm.trust && !vm.hostUnknown ? listState(vm.trust) : UNKNOWN} />,
+            ],
             ...(vm.trust?.detail ? ([['Why', vm.trust.detail]] satisfies [string, string][]) : []),
-            ['Told', asOf === undefined ? 'never' : new Date(asOf).toLocaleString()],
+            [
+              'As of',
+              asOf === undefined
+                ? 'never'
+                : `${formatTime(new Date(asOf), new Date(now))} (${formatAgo(new Date(asOf), new Date(now))})`,
+            ],
           ]}
         />
       ) : (

@@ -10,6 +10,7 @@ describe('what a guest wrote, as it is shown', () => {
     ['Authorization: Basic b3BzOng=', 'Authorization: Basic •••'],
     ['git clone https://ops:hunter2@git.test/x', 'git clone https://ops:•••@git.test/x'],
     ['curl -u ops:hunter2 https://repo.test', 'curl -u ops:••• https://repo.test'],
+    ['curl -u ops:hunter2secret https://repo.test: exit code 127', 'curl -u ops:••• https://repo.test: exit code 127'],
     ['key 0123456789abcdef0123456789abcdef', 'key •••'],
     ['-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----', '•••'],
   ])('hides the secret of %j', (text, shown) => expect(masked(text)).toBe(shown))
