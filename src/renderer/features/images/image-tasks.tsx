@@ -1,5 +1,7 @@
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { api } from '../../api/transport.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import { useNow } from '../../state/now.ts'
 import { useTasks } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
@@ -9,13 +11,17 @@ import { isOpen, taskFault, taskTitle } from '../tasks/view-model.ts'
 
 const KINDS = ['build_image', 'add_image', 'import_image', 'push_image']
 const SHOWN = 4
+/** Older than this it is in Activity alone. */
+const FAULT_MS = 30 * 60_000
 
 /** What is under way with images, step by step, and how the newest one failed when it did. */
 export function ImageTasks() {
+  const now = useNow()
   const tasks = useTasks().filter(({ kind }) => KINDS.includes(kind))
   const open = tasks.filter(isOpen).slice(-SHOWN)
   const last = tasks.at(-1)
-  const fault = last?.state === 'failed' ? taskFault(last) : undefined
+  const isNew = now - (msOf(last?.endedAt) ?? now) < FAULT_MS
+  const fault = last?.state === 'failed' && isNew ? taskFault(last) : undefined
   if (open.length === 0 && !fault) return null
   return (
     <div className="grid gap-3 border-line border-b px-5 py-3">
