@@ -54,12 +54,14 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
           <p className="flex flex-wrap justify-between gap-x-4 text-faint text-xs">
             <span>
               {tasks
-                ? 'What the app does over some time, with its steps. Tasks go on and are remembered when the app restarts.'
+                ? 'What the app does over some time, with its steps. They survive a restart of the app; the newest 200 that ended are kept.'
                 : 'Only ever added to, never changed. It says what was asked, and what happened of itself.'}
             </span>
-            <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent underline">
-              How long it is kept
-            </a>
+            {!tasks && (
+              <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent underline">
+                How long it is kept
+              </a>
+            )}
           </p>
           {query.problem && !tasks && (
             <p role="alert" className="text-warn">
