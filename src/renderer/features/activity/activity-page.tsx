@@ -54,7 +54,7 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
           <p className="flex flex-wrap justify-between gap-x-4 text-faint text-xs">
             <span>
               {tasks
-                ? 'What the app does over some time, with its steps. They survive a restart of the app; the newest 200 that ended are kept.'
+                ? 'What takes some time, with its steps. One that runs when the app ends is told as interrupted; the newest 200 that ended are kept.'
                 : 'Only ever added to, never changed. It says what was asked, and what happened of itself.'}
             </span>
             {!tasks && (
