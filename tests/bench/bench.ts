@@ -9,6 +9,7 @@ import { benchFleet } from './fleet.ts'
 import { type BenchResult, machine } from './measure.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReport } from './report.ts'
+import { benchRows } from './rows.ts'
 
 /** What is measured together, by the names people ask for. */
 const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<BenchResult[]> }[] = [
@@ -23,10 +24,17 @@ const GROUPS: { names: string[]; run: (say: (line: string) => void) => Promise<B
   { names: ['fleet_200x50', 'fleet_200x50_cpu', 'fleet_200x50_writes'], run: benchFleet },
   { names: ['console_throughput'], run: benchConsole },
   { names: ['proxy_throughput'], run: benchProxy },
+  {
+    names: ['rows_10000_scroll_fps', 'rows_10000_filter', 'rows_10000_sort', 'rows_10000_palette', 'rows_10000_heap'],
+    run: (say) => benchRows(say, values.long ?? false),
+  },
 ]
 const ALL = GROUPS.flatMap(({ names }) => names)
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean' }, long: { type: 'boolean' } },
+})
 const unknown = positionals.filter((name) => !ALL.includes(name))
 if (unknown.length > 0) {
   console.error(`Not measured: ${unknown.join(', ')}. There are: ${ALL.join(', ')}`)
