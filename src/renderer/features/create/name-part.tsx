@@ -14,7 +14,7 @@ export function NamePart({ draft, set, problem }: NameProps) {
   const labels = Object.entries(parseLabels(draft.labels))
   const free = draft.name !== '' && !problem('name')
   return (
-    <CreatePart number={3} title="Name">
+    <CreatePart number={3} title="Name and labels">
       <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
         <TextField
           label="Name"
