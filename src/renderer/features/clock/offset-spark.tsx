@@ -14,7 +14,13 @@ export function OffsetSpark({ row }: { row: ClockRow }) {
   const hostId = row.vm?.hostId ?? row.id
   const host = useHost(hostId)
   const isLive = host !== undefined && isCurrent(host) && row.offset !== ''
-  const { data } = useSpark(row.vm ? { vm: row.id } : { host: row.id }, isLive)
+  const { data, isLoading } = useSpark(row.vm ? { vm: row.id } : { host: row.id }, isLive)
+  if (isLoading)
+    return (
+      <span className="text-faint" title={`Asking ${host?.name ?? 'its host'} for the last hour`}>
+        …
+      </span>
+    )
   const values = data ? onGrid(data, ({ clockOffsetUs }) => clockOffsetUs) : []
   if (values.every((value) => value === undefined)) return <span className="text-faint">–</span>
   return <Sparkline values={values} label={spoken(data!)} least={LEAST_US} isOld={!isLive} />

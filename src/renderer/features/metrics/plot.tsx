@@ -19,6 +19,8 @@ export interface PlotProps {
 
 export const PLOT_HEIGHT = 132
 const AXIS_WIDTH = 66
+/** Half a time of day, which stands in the middle below its moment, px. */
+const TIME_HALF = 18
 /** Space around the words in a gap, px. */
 const GAP_PADDING = 8
 const LINE_PX = 15
@@ -87,7 +89,7 @@ function optionsOf(latest: { current: PlotProps }, width: number, colours: Colou
     width: Math.max(width, 120),
     height: PLOT_HEIGHT,
     ms: 1,
-    padding: [8, 8, 0, 0],
+    padding: [8, TIME_HALF, 0, 0],
     legend: { show: false },
     scales: { x: { time: true, min: fromMs, max: toMs }, y: { auto: false, min: scale[0], max: scale[1] } },
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
