@@ -12,26 +12,33 @@ export interface PaletteEntry {
 export interface IndexedEntry<T extends PaletteEntry> {
   entry: T
   low: string
-  /** Its words, each behind a space. */
-  spaced: string
+  /** Its other words, each behind a space. */
+  words: string
 }
 
 const MAX_RESULTS = 50
 const RANKS = 4
 
-/** Made once for a state of the fleet; what is typed is only looked up in it. */
+/** What is typed is only looked up in it. */
+export const indexedEntry = <T extends PaletteEntry>(entry: T): IndexedEntry<T> => ({
+  entry,
+  low: entry.text.toLowerCase(),
+  words: entry.words === undefined ? '' : ` ${entry.words.toLowerCase()}`,
+})
+
 export const paletteIndex = <T extends PaletteEntry>(entries: readonly T[]): IndexedEntry<T>[] =>
-  entries.map((entry) => {
-    const low = entry.text.toLowerCase()
-    const words = `${low} ${entry.words ?? ''}`.replace(/[^\p{L}\p{N}]+/gu, ' ')
-    return { entry, low, spaced: ` ${words}` }
-  })
+  entries.map(indexedEntry)
+
+const isInWord = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign)
 
 /** How well an entry answers: exact, prefix, start of a word, letters in order; undefined = not at all. */
-export function rankOf({ low, spaced }: Pick<IndexedEntry<PaletteEntry>, 'low' | 'spaced'>, query: string) {
-  if (low === query) return 0
-  if (low.startsWith(query)) return 1
-  if (spaced.includes(` ${query}`)) return 2
+function rankOf({ low, words }: IndexedEntry<PaletteEntry>, query: string, lettersToo: boolean): number | undefined {
+  const first = low.indexOf(query)
+  if (first === 0) return low.length === query.length ? 0 : 1
+  for (let at = first; at > 0; at = low.indexOf(query, at + 1)) if (!isInWord(low[at - 1])) return 2
+  if (words !== '' && words.includes(` ${query}`)) return 2
+  if (first > 0) return 3
+  if (!lettersToo) return undefined
   let at = -1
   for (const letter of query) {
     at = low.indexOf(letter, at + 1)
@@ -47,7 +54,8 @@ export function paletteResults<T extends PaletteEntry>(index: readonly IndexedEn
   const found: T[][] = Array.from({ length: RANKS }, () => [])
   for (const indexed of index) {
     if (kind !== undefined && indexed.entry.kind !== kind) continue
-    const rank = text === '' ? 0 : rankOf(indexed, text)
+    // Letters in order are the weakest and dearest: not looked for once there are enough of them.
+    const rank = text === '' ? 0 : rankOf(indexed, text, (found.at(-1)?.length ?? 0) < MAX_RESULTS)
     const bucket = rank === undefined ? undefined : found[rank]
     if (bucket && bucket.length < MAX_RESULTS) bucket.push(indexed.entry)
   }

@@ -23,7 +23,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
   const sheets = { vm: useVmSheets(), host: useHostSheets() }
   const [index] = useState(() => {
     const fleet = fleetStore.getState()
-    return paletteIndex([...actionEntries(route, fleet, sheets, onKeys), ...objectEntries(fleet)])
+    return [...paletteIndex(actionEntries(route, fleet, sheets, onKeys)), ...objectEntries(fleet)]
   })
   const results = useMemo(() => paletteResults(index, query), [index, query])
   return (

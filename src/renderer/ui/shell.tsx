@@ -1,11 +1,13 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { DetailsDrawer } from '../features/details/details-drawer.tsx'
+import { objectEntries } from '../features/palette/palette-entries.ts'
 import { CheckingBanner } from '../features/tasks/checking-banner.tsx'
 import { FeedBanner } from '../features/tasks/feed-state.tsx'
 import { TaskStrip } from '../features/tasks/task-strip.tsx'
 import { cx } from '../lib/class-names.ts'
 import { go, type Route } from '../routes.tsx'
 import { useDetails } from '../state/details.ts'
+import { fleetStore } from '../state/fleet-store.ts'
 import { listBefore } from '../state/place.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { leave, useDetailsKeys } from './drawer.tsx'
@@ -32,6 +34,13 @@ export function Shell({ route, children }: { route: Route; children: ReactNode }
     document.title = title
   }, [title])
   usePageFocus(route)
+  const told = useFleet((f) => f.revision !== undefined)
+  useEffect(() => {
+    if (!told) return
+    // So that the first opening of the palette finds its ten thousand lines made.
+    const idle = requestIdleCallback(() => objectEntries(fleetStore.getState()))
+    return () => cancelIdleCallback(idle)
+  }, [told])
   useKeyPrefix('g')
   useDetailsKeys()
   useKeys({

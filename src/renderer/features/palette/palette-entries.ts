@@ -1,5 +1,8 @@
 import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal } from 'lucide-react'
+import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { type IndexedEntry, indexedEntry, paletteIndex } from '../../lib/palette-rank.ts'
 import { addressOf, go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
+import { openDetails } from '../../state/details.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { setScope } from '../../state/scope.ts'
@@ -69,62 +72,74 @@ const setting = (part: SettingsPart, id: string, text: string, words: string): A
 
 const byName = <T extends { name: string }>(a: T, b: T) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
-/** Every object by its name: VMs, their consoles, hosts, images, published ports, then settings. */
-export function objectEntries(fleet: FleetSnapshot): Act[] {
-  const vms = [...fleet.vms.values()].filter((vm) => !vm.deletedAt).sort(byName)
-  return [
-    ...vms.map(
-      ({ id, name, hostName }): Act => ({
-        id: `@${id}`,
-        kind: '@',
-        text: name,
-        hint: hostName,
-        icon: Monitor,
-        run: () => go({ page: 'vm', id, tab: 'overview' }),
-      }),
-    ),
-    ...vms
-      .filter((vm) => !vm.unowned)
-      .map(
-        ({ id, name, hostName }): Act => ({
-          id: `@${id}/console`,
-          kind: '@',
-          text: `${name} console`,
-          hint: hostName,
-          icon: SquareTerminal,
-          run: () => go({ page: 'vm', id, tab: 'console' }),
-        }),
-      ),
-    ...[...fleet.hosts.values()].sort(byName).map(
-      ({ id, name, address }): Act => ({
-        id: `#${id}`,
-        kind: '#',
-        text: name,
-        hint: address || 'this computer',
-        icon: Server,
-        run: () => go({ page: 'host', id, tab: 'overview' }),
-      }),
-    ),
-    ...[...fleet.images.values()].sort(byName).map(
-      ({ id, name, arch }): Act => ({
-        id: `image ${id}`,
-        kind: 'image',
-        text: name,
-        hint: `image, ${arch}`,
-        icon: Disc3,
-        run: () => go({ page: 'images' }),
-      }),
-    ),
-    ...[...fleet.ports.values()].map(
-      (port): Act => ({
-        id: `port ${port.id}`,
-        kind: 'port',
-        text: publishedAt(port),
-        hint: `${port.vmName}:${port.guestPort}`,
-        icon: Cable,
-        run: () => go({ page: 'ports', filter: `vm:${port.vmName}` }),
-      }),
-    ),
-    ...settings(),
-  ]
+interface KnownVm {
+  name: string
+  hostName: string
+  unowned: boolean
+  page: IndexedEntry<Act>
+  console: IndexedEntry<Act>
 }
+
+const known = new Map<string, KnownVm>()
+
+/** Lines of a VM, made again only when what they say changed: reports change VMs all the time, names hardly ever. */
+function linesOf({ id, name, hostName, unowned }: Vm): KnownVm {
+  const before = known.get(id)
+  if (before?.name === name && before.hostName === hostName && before.unowned === unowned) return before
+  const on = { kind: '@' as const, hint: hostName }
+  const made = {
+    name,
+    hostName,
+    unowned,
+    page: indexedEntry<Act>({
+      ...{ ...on, id: `@${id}`, text: name, icon: Monitor },
+      run: () => go({ page: 'vm', id, tab: 'overview' }),
+    }),
+    console: indexedEntry<Act>({
+      ...{ ...on, id: `@${id}/console`, text: `${name} console`, icon: SquareTerminal },
+      run: () => go({ page: 'vm', id, tab: 'console' }),
+    }),
+  }
+  known.set(id, made)
+  return made
+}
+
+function vmEntries(fleet: FleetSnapshot): IndexedEntry<Act>[] {
+  for (const id of known.keys()) if (!fleet.vms.has(id)) known.delete(id)
+  const lines: KnownVm[] = []
+  for (const vm of fleet.vms.values()) if (!vm.deletedAt) lines.push(linesOf(vm))
+  lines.sort(byName)
+  return [...lines.map(({ page }) => page), ...lines.filter(({ unowned }) => !unowned).map((l) => l.console)]
+}
+
+/** Every object by its name: VMs, their consoles, hosts, images, published ports, then settings. */
+export const objectEntries = (fleet: FleetSnapshot): IndexedEntry<Act>[] => [
+  ...vmEntries(fleet),
+  ...paletteIndex(otherObjects(fleet)),
+]
+
+const otherObjects = (fleet: FleetSnapshot): Act[] => [
+  ...[...fleet.hosts.values()].sort(byName).map(
+    ({ id, name, address }): Act => ({
+      ...{ id: `#${id}`, kind: '#', text: name, hint: address || 'this computer', icon: Server },
+      run: () => go({ page: 'host', id, tab: 'overview' }),
+    }),
+  ),
+  ...[...fleet.images.values()].sort(byName).map(
+    ({ id, name, arch }): Act => ({
+      ...{ id: `image ${id}`, kind: 'image', text: name, hint: `image, ${arch}`, icon: Disc3 },
+      run: () => {
+        go({ page: 'images' })
+        openDetails({ kind: 'image', id })
+      },
+    }),
+  ),
+  ...[...fleet.ports.values()].map(
+    (port): Act => ({
+      ...{ id: `port ${port.id}`, kind: 'port', text: publishedAt(port), icon: Cable },
+      hint: `${port.vmName}:${port.guestPort}`,
+      run: () => go({ page: 'ports', filter: `vm:${port.vmName}` }),
+    }),
+  ),
+  ...settings(),
+]

@@ -40,6 +40,17 @@ describe('the palette', () => {
     expect(texts('')[0]).toBe('Create VM')
   })
 
+  it('finds the start of a word further on, and a setting by its other words', () => {
+    const named = paletteIndex([
+      entry('@', 'xweb-web'),
+      entry('@', 'xweb'),
+      { ...entry(':', 'Theme'), words: 'dark light colour' },
+    ])
+    expect(paletteResults(named, 'web').map((e) => e.text)).toEqual(['xweb-web', 'xweb'])
+    expect(paletteResults(named, 'colo').map((e) => e.text)).toEqual(['Theme'])
+    expect(paletteResults(named, 'olour')).toEqual([])
+  })
+
   it('finds nothing when the letters are not there in order', () => {
     expect(texts('bewx')).toEqual([])
   })
