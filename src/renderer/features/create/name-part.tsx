@@ -18,7 +18,6 @@ export function NamePart({ draft, set, problem }: NameProps) {
       <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
         <TextField
           label="Name"
-          autoFocus
           value={draft.name}
           problem={draft.name === '' ? 'name it' : problem('name')}
           hint={
