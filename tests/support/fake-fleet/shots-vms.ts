@@ -153,4 +153,14 @@ export const VM_SHOTS: Shot[] = [
     },
   },
   { name: 'v42-trust-narrow', path: '/vms', scene: vmScene, size: NARROW, act: vmPage('web-13', '/trust') },
+  {
+    name: 'v43-stop-waits',
+    path: '/vms',
+    scene: vmScene,
+    act: async (page, fleet) => {
+      await vmPage('sensor-hub')(page, fleet)
+      await page.getByRole('button', { name: 'Stop', exact: true }).click()
+      await page.getByRole('button', { name: 'Take it back' }).waitFor()
+    },
+  },
 ]

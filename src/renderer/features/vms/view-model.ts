@@ -173,6 +173,19 @@ function fileOf(url: string): string {
   return parsed === null ? url : parsed.pathname.split('/').at(-1) || parsed.host
 }
 
+/** What was asked of a VM whose host does not answer, and the act that takes it back; undefined = nothing waits. */
+export function waitingWish(vm: Vm): { text: string; undo: 'start' | 'stop' | 'undelete' } | undefined {
+  if (!vm.hostUnknown || vm.unowned) return undefined
+  if (vm.deletedAt) {
+    const told = vm.quarantineEndsAt !== undefined
+    return told ? undefined : { text: 'its delete, with its disk to be kept in quarantine', undo: 'undelete' }
+  }
+  if (vm.power === 'running' && vm.desiredPower === 'stopped') return { text: 'its stop', undo: 'start' }
+  if (vm.power === 'stopped' && vm.desiredPower === 'running' && vm.reason === '')
+    return { text: 'its start', undo: 'stop' }
+  return undefined
+}
+
 /** `yes, 30 s after its host booted, place 5` */
 export function autostartWords({ autostart, autostartDelayS, autostartOrder }: Vm): string {
   if (!autostart) return 'no'

@@ -17,7 +17,7 @@ import { useHostSheets } from '../hosts/host-sheets.tsx'
 import { ownerOf } from '../hosts/view-model.ts'
 import { VmCharts } from '../metrics/vm-charts.tsx'
 import { publishedAt } from '../ports/view-model.ts'
-import { restartVm } from './actions.ts'
+import { restartVm, startVm, stopVm } from './actions.ts'
 import { fieldWords } from './edit-draft.ts'
 import { labelsText } from './labels-text.ts'
 import {
@@ -29,8 +29,10 @@ import {
   vmProgress,
   vmState,
   vmTrouble,
+  waitingWish,
 } from './view-model.ts'
 import { GuestTrouble } from './vm-cloud-init.tsx'
+import { useVmSheets } from './vm-sheets.tsx'
 import { useRows } from './vm-use.tsx'
 
 export function VmOverview({ vm }: { vm: Vm }) {
@@ -133,15 +135,24 @@ function Unknown({ vm }: { vm: Vm }) {
         once you take {host.name} over. The VM itself goes on.
       </Note>
     )
+  const wish = waitingWish(vm)
   return (
-    <Note>
-      <strong className="font-medium">{vm.hostName} is not answering.</strong> What you see is last known. The VM may
-      well be running; changes are kept and carried out when the host is back.{' '}
+    <Note {...(wish ? { action: <TakeBack vm={vm} undo={wish.undo} /> } : {})}>
+      <strong className="font-medium">{vm.hostName} is not answering.</strong>{' '}
+      {wish && `What waits for it: ${wish.text}. `}What you see is last known. The VM may well be running; changes are
+      kept and carried out when the host is back.{' '}
       <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="text-accent underline">
         Look at the host
       </a>
     </Note>
   )
+}
+
+/** Takes back what waits for a host, before the host hears of it. */
+function TakeBack({ vm, undo }: { vm: Vm; undo: 'start' | 'stop' | 'undelete' }) {
+  const sheets = useVmSheets()
+  const acts = { start: () => void startVm(vm), stop: () => void stopVm(vm), undelete: () => sheets.undelete(vm) }
+  return <Button onClick={acts[undo]}>Take it back</Button>
 }
 
 const Note = ({ children, action }: { children: ReactNode; action?: ReactNode }) => (

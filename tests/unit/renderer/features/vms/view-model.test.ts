@@ -9,6 +9,7 @@ import {
   vmState,
   vmTrouble,
   vmUse,
+  waitingWish,
 } from '../../../../../src/renderer/features/vms/view-model.ts'
 import { anUnreportedVm, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
@@ -220,6 +221,23 @@ describe('what a VM takes of its host', () => {
     const nothing = { cpu: undefined, memoryBytes: undefined, disk: { used: 5, total: 10 * 1024 ** 3 } }
     expect(vmUse(aVm({ power: 'stopped', metrics }))).toEqual(nothing)
     expect(vmUse(aVm({ power: 'paused', metrics })).memoryBytes).toBe(1024 ** 3)
+  })
+})
+
+describe('what waits for a host that does not answer', () => {
+  const silent = { hostUnknown: true }
+
+  it('is a stop, a start or a delete, each with the act that takes it back', () => {
+    expect(waitingWish(aVm({ ...silent, desiredPower: 'stopped' }))).toEqual({ text: 'its stop', undo: 'start' })
+    expect(waitingWish(aVm({ ...silent, power: 'stopped' }))?.undo).toBe('stop')
+    expect(waitingWish(aVm({ ...silent, deletedAt: at(NOW) }))?.undo).toBe('undelete')
+  })
+
+  it('is nothing once the host confirmed it, while it answers, and after a crash', () => {
+    expect(waitingWish(aVm(silent))).toBeUndefined()
+    expect(waitingWish(aVm({ ...silent, deletedAt: at(NOW), quarantineEndsAt: at(NOW + HOUR) }))).toBeUndefined()
+    expect(waitingWish(aVm({ desiredPower: 'stopped' }))).toBeUndefined()
+    expect(waitingWish(aVm({ ...silent, power: 'stopped', reason: 'vm/exited' }))).toBeUndefined()
   })
 })
 
