@@ -66,7 +66,7 @@ function AuthorityTable({ cas }: { cas: Ca[] }) {
 }
 
 const columnsOf = (rank: (ca: Ca) => number | undefined): TableColumn<Ca>[] => [
-  { id: 'state', header: 'State', width: '140px', sort: rank, cell: (ca) => <StateWord state={caState(ca)} /> },
+  { id: 'state', header: 'State', width: '168px', sort: rank, cell: (ca) => <StateWord state={caState(ca)} /> },
   {
     id: 'name',
     header: 'Name',

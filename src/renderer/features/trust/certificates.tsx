@@ -73,7 +73,7 @@ const columnsOf = (names: CaNames): TableColumn<Certificate>[] => [
   {
     id: 'state',
     header: 'State',
-    width: '200px',
+    width: '246px',
     sort: (one) => msOf(one.validBefore),
     cell: (one) => <WordCell one={one} />,
   },

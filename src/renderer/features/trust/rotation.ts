@@ -41,8 +41,10 @@ const RENEWS = 'its certificate is renewed while its host is connected and it ru
 export function rotationOf(kind: CaKind, cas: readonly Ca[], guests: readonly VmTrust[]): Rotation {
   const inUse = cas.filter((ca) => ca.kind === kind && !isRetired(ca))
   const byAge = [...inUse].sort((a, b) => (msOf(a.createdAt) ?? 0) - (msOf(b.createdAt) ?? 0))
-  const next = byAge.length > 1 ? byAge.at(-1) : undefined
-  const old = byAge.find((ca) => ca !== next)
+  const maySign = byAge.filter(({ held, problem }) => held !== 'elsewhere' && problem === '')
+  const next = maySign.length > 1 ? maySign.at(-1) : undefined
+  const others = maySign.filter((ca) => ca !== next)
+  const old = others.find(({ state }) => state === 'signing') ?? others[0]
   const holds = (guest: VmTrust) =>
     next !== undefined &&
     (kind === 'user' ? guest.userCas.includes(next.fingerprint) : guest.hostCa === next.fingerprint)

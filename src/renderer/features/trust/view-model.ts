@@ -31,7 +31,7 @@ export const signsWords = ({ kind }: Pick<Ca, 'kind'>): string => `keys of ${loo
 const HELD: Record<string, string> = {
   keychain: 'keychain of this computer',
   file: 'file of this app',
-  elsewhere: 'elsewhere, only its public key is here',
+  elsewhere: 'elsewhere (public key only)',
 }
 export const heldWords = ({ held, state, problem }: Ca): string =>
   state === 'retired' && held !== 'elsewhere' && problem === '' ? '–' : (lookup(HELD, held) ?? held)

@@ -52,6 +52,19 @@ describe('changing from one authority to the next', () => {
     expect(rotationOf('host', cas, certified)).toMatchObject({ done: 0, total: 1, missing: [{ vmName: 'web' }] })
   })
 
+  it('leads to none that cannot sign here', () => {
+    const elsewhere = ca('office', 3, { held: 'elsewhere' })
+    const sealed = ca('sealed', 4, { problem: 'its file is sealed' })
+    expect(rotationOf('user', [old, elsewhere, sealed], guests)).toMatchObject({
+      old: { name: 'old' },
+      next: undefined,
+    })
+    expect(rotationOf('user', [elsewhere, old, next], guests)).toMatchObject({
+      old: { name: 'old' },
+      next: { name: 'next' },
+    })
+  })
+
   it('takes no notice of retired ones, nor of the other kind', () => {
     const others = [ca('gone', 0, { state: 'retired' }), ca('host', 3, { kind: 'host' })]
     expect(rotationOf('user', [...others, old], guests)).toMatchObject({ old: { name: 'old' }, next: undefined })
