@@ -24,6 +24,8 @@ export interface OpenConsole extends ConsoleTerminal {
   subscribeNotes: (listener: () => void) => () => void
   /** Typed or pasted by a person: into this one, or into all where broadcast is on. */
   type: (text: string) => void
+  /** As `type`, in brackets where the guest asked for them. */
+  paste: (text: string) => void
 }
 
 /** Consoles kept with their text while nobody looks; the one longest unseen gives way, and comes back from the log of its host. */
@@ -115,7 +117,13 @@ function made(key: string, target: SessionTarget): OpenConsole {
       if (text === '\r') session.reopen()
     } else if (!broadcastInput(session, text, Date.now())) session.input(text, 'person')
   }
-  terminal.onData((text) => (isByPerson() ? type(text) : session.input(text, 'terminal')))
+  let pasting = false
+  const paste = (text: string) => {
+    pasting = true
+    terminal.paste(text)
+    pasting = false
+  }
+  terminal.onData((text) => (pasting || isByPerson() ? type(text) : session.input(text, 'terminal')))
   terminal.onBinary((text) => session.input(text, 'terminal'))
   terminal.onResize(({ rows, cols }) => session.resize({ rows, cols }))
   terminal.onTitleChange((title) => note({ title: shownTitle(title) }))
@@ -126,6 +134,7 @@ function made(key: string, target: SessionTarget): OpenConsole {
     times,
     escapes,
     type,
+    paste,
     notes: { title: '', link: '', clipboard: 0 },
     subscribeNotes: (listener) => {
       listeners.add(listener)

@@ -80,7 +80,7 @@ export function usePaneActs(console: OpenConsole | undefined, { target, state, w
   const pasted = (text: string) => {
     if (text === '') return
     if (guard && needsGuard(text)) setSheet({ paste: text })
-    else terminal?.paste(text)
+    else console?.paste(text)
   }
   const acts: PaneActs = {
     shell: target.kind === 'shell',

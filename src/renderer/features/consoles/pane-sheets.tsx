@@ -41,7 +41,7 @@ export function PaneSheets({ console, sheet, name, vmId, onClose }: PaneSheetsPr
       vmName={name}
       onClose={onClose}
       onPaste={() => {
-        terminal.paste(sheet.paste)
+        console.paste(sheet.paste)
         onClose()
       }}
     />
