@@ -60,8 +60,9 @@ function CpuCell({ host }: { host: Host }) {
 
 function MemoryCell({ host }: { host: Host }) {
   const { memory } = hostUse(host)
-  const text = memory ? `${formatMemoryBytes(memory.used)}/${formatMemoryBytes(memory.total)}` : ''
-  return <ShareCell host={host} share={memory} text={text} label="Memory in use" />
+  const text = memory ? formatMemoryBytes(memory.used) : ''
+  const label = memory ? `Memory in use, of ${formatMemoryBytes(memory.total)}` : ''
+  return <ShareCell host={host} share={memory} text={text} label={label} />
 }
 
 function NameCell({ host }: { host: Host }) {
@@ -113,7 +114,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '232px',
+    width: '240px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
@@ -138,7 +139,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'arch',
     header: 'Arch',
-    width: '84px',
+    width: '80px',
     from: 'widest',
     sort: (h) => h.arch || undefined,
     cell: (h) => h.arch || none,
@@ -146,8 +147,8 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'agent',
     header: 'Agent',
-    width: '100px',
-    from: 'wide',
+    width: '122px',
+    from: 'widest',
     sort: (h) => h.agentVersion || undefined,
     cell: (h) => <AgentCell host={h} />,
   },
@@ -155,15 +156,15 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'cpu',
     header: 'CPU',
-    width: '104px',
+    width: '122px',
     from: 'middle',
     sort: (h) => hostUse(h).cpu?.used,
     cell: (h) => <CpuCell host={h} />,
   },
   {
     id: 'memory',
-    header: 'RAM',
-    width: '176px',
+    header: 'RAM used',
+    width: '136px',
     from: 'middle',
     sort: (h) => hostUse(h).memory?.used,
     cell: (h) => <MemoryCell host={h} />,
@@ -185,7 +186,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'clock',
     header: 'Clock',
-    width: '132px',
+    width: '148px',
     from: 'wide',
     sort: (h) => hostClockView(h).word,
     cell: (h) => <StateWord state={hostClockView(h)} />,
@@ -193,7 +194,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'seen',
     header: 'Last seen',
-    width: '96px',
+    width: '92px',
     from: 'widest',
     sort: (h) => msOf(h.lastSeenAt),
     cell: (h) => <LastSeenCell host={h} />,
@@ -201,7 +202,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'labels',
     header: 'Labels',
-    width: '120px',
+    width: '108px',
     from: 'widest',
     sort: (h) => Object.entries(h.labels).map(labelText).join(', ') || undefined,
     cell: (h) => <LabelsCell host={h} />,
