@@ -80,8 +80,10 @@ function Resolved({ host, ssh, error, onAgain }: ResolvedProps) {
       {ssh && (
         <Facts
           rows={[
-            ...sshRows(ssh).map(([label, value]): [string, ReactNode] => [label, <Mono key={label} text={value} />]),
-            ['Carrier now', carrierWords(host)],
+            ...sshRows(ssh)
+              .filter(([label]) => label !== 'Carried by')
+              .map(([label, value]): [string, ReactNode] => [label, <Mono key={label} text={value} />]),
+            ['Carried by', [carrierWords(host), ssh.sshClientDetail].filter(Boolean).join(': ')],
           ]}
         />
       )}
