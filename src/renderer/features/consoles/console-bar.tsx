@@ -40,14 +40,14 @@ export function ConsoleBar(props: BarProps) {
         focused ? 'bg-hover text-ink' : 'bg-panel text-dim',
       )}
     >
-      <h2 className="flex min-w-0 items-baseline gap-1.5 text-sm">
+      <p className="flex min-w-0 items-baseline gap-1.5 text-sm">
         <span className="shrink-0 truncate font-medium text-ink">{identity.name}</span>
         {title !== '' && <span className="min-w-0 truncate">“{title}”</span>}
         <span className="min-w-0 truncate text-faint">
           {identity.host !== '' && `@ ${identity.host} · `}
           {identity.line}
         </span>
-      </h2>
+      </p>
       <span
         role="status"
         title={[status.word, ...status.notes].join(' · ')}
