@@ -18,7 +18,14 @@ export function FeedState() {
   return (
     <span className="flex items-center gap-1.5">
       <Cable size={13} aria-hidden className={connected === hosts ? 'text-good' : 'text-warn'} />
-      {hosts === 0 ? 'No hosts' : `${connected} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} connected`}
+      {hosts === 0 ? (
+        'No hosts'
+      ) : (
+        <span>
+          {connected} of {hosts}
+          <span className="max-sm:sr-only">{` ${hosts === 1 ? 'host' : 'hosts'} connected`}</span>
+        </span>
+      )}
     </span>
   )
 }

@@ -48,7 +48,7 @@ export function TaskEntry({ task }: { task: Task }) {
           {formatElapsed(elapsedMs)}
           {usual && !slow && ` (${usualText(usual)})`}
         </span>
-        {slow && <span className="shrink-0 text-warn">slower than usual</span>}
+        {slow && <span className="shrink-0 text-warn max-sm:hidden">slower than usual</span>}
       </Radix.Trigger>
       <Radix.Portal>
         <Radix.Content

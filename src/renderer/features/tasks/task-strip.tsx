@@ -38,31 +38,33 @@ export function TaskStrip() {
       aria-label="Running tasks"
       className="flex h-8 shrink-0 items-center gap-4 border-line border-t bg-bg px-4 text-dim text-xs"
     >
-      {shownTasks.map((task) => (
-        <TaskEntry key={task.id} task={task} />
-      ))}
-      {shownVms.map((vm) => (
-        <a
-          key={vm.id}
-          href={hrefOf({ page: 'vm', id: vm.id, tab: 'overview' })}
-          className="flex min-w-0 items-center gap-1.5 hover:text-ink hover:underline"
-        >
-          <CircleDashed size={13} aria-hidden className="shrink-0 text-info" />
-          <span className="truncate">
-            {[`${vm.name}: ${vmState(vm, 0).word}`, vm.detail, vmProgress(vm)?.bytes].filter(Boolean).join(' · ')}
-          </span>
-          <Elapsed sinceMs={msOf(vm.createdAt)} />
-        </a>
-      ))}
-      {more > 0 && (
-        <a
-          href={hrefOf({ page: 'activity', filter: '', view: 'tasks' })}
-          className="shrink-0 hover:text-ink hover:underline"
-        >
-          and {more} more
-        </a>
-      )}
-      <LastFailure short={running > 0} />
+      <div className="-mx-1 flex min-w-0 flex-1 items-center gap-4 overflow-hidden px-1 max-sm:[&>*:nth-child(n+2)]:hidden">
+        {shownTasks.map((task) => (
+          <TaskEntry key={task.id} task={task} />
+        ))}
+        {shownVms.map((vm) => (
+          <a
+            key={vm.id}
+            href={hrefOf({ page: 'vm', id: vm.id, tab: 'overview' })}
+            className="flex min-w-0 items-center gap-1.5 hover:text-ink hover:underline"
+          >
+            <CircleDashed size={13} aria-hidden className="shrink-0 text-info" />
+            <span className="truncate">
+              {[`${vm.name}: ${vmState(vm, 0).word}`, vm.detail, vmProgress(vm)?.bytes].filter(Boolean).join(' · ')}
+            </span>
+            <Elapsed sinceMs={msOf(vm.createdAt)} />
+          </a>
+        ))}
+        {more > 0 && (
+          <a
+            href={hrefOf({ page: 'activity', filter: '', view: 'tasks' })}
+            className="shrink-0 hover:text-ink hover:underline"
+          >
+            and {more} more
+          </a>
+        )}
+        <LastFailure short={running > 0} />
+      </div>
       <span className="sr-only" role="status">
         {running === 0 ? '' : `${plural(running, 'task')} running`}
       </span>
