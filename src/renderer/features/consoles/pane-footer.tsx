@@ -29,7 +29,7 @@ export function PaneFooter({ console: { terminal, session }, state, notes, tabLe
       ) : (
         <span className="min-w-0 truncate text-ink">Opens {notes.link}</span>
       )}
-      <span className="ml-auto tabular-nums">
+      <span className="ml-auto min-w-0 truncate tabular-nums">
         {terminal.cols}×{terminal.rows}
         {shell && !state.resizes && state.link === 'live' && ' · fit by hand'}
         {' · UTF-8'}
