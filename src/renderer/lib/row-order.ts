@@ -18,16 +18,33 @@ export interface PlacedRow<T> {
 
 /** More than one changed row in this many are sorted anew instead of put in one by one. */
 const ANEW = 8
-const NUMBER_WIDTH = 12
+/** As wide as a number in text is made. */
+const ZEROS = '0'.repeat(12)
 
 /** Text as people sort it: `web-9` before `web-10`, capitals beside small letters. Compared by `<`. */
 export function sortKeyOf(key: SortKey): SortKey {
   if (typeof key !== 'string') return Number.isNaN(key) ? undefined : key
-  return key.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(NUMBER_WIDTH, '0'))
+  const text = key.toLowerCase()
+  let sortable = ''
+  let from = 0
+  for (let at = 0; at < text.length; at++) {
+    if (!isDigit(text, at)) continue
+    let end = at + 1
+    while (end < text.length && isDigit(text, end)) end++
+    sortable += text.slice(from, at) + ZEROS.slice(end - at) + text.slice(at, end)
+    from = end
+    at = end
+  }
+  return sortable + text.slice(from)
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 48 && code <= 57
 }
 
 /** Rows in order, kept so while they change: only changed rows are looked at, and only those that moved are put elsewhere. */
-export class RowOrder<T> {
+export class RowOrder<T extends object> {
   readonly #idOf: (row: T) => string
   #rows: readonly T[] = []
   #placed: PlacedRow<T>[] = []
@@ -36,6 +53,8 @@ export class RowOrder<T> {
   #by: Ordering<T> | undefined
   #seq = 0
   #late = false
+  /** Of each ordering, for as long as a row is there: a second look at a column costs nothing. */
+  readonly #keys = new Map<string, WeakMap<T, { key: SortKey }>>()
 
   constructor(idOf: (row: T) => string) {
     this.#idOf = idOf
@@ -51,7 +70,7 @@ export class RowOrder<T> {
     if (by.id !== this.#by?.id || by.desc !== this.#by.desc) {
       this.#by = by
       this.#take(rows)
-      for (const placed of this.#placed) placed.key = sortKeyOf(by.key(placed.row))
+      for (const placed of this.#placed) placed.key = this.keyOf(placed.row, by)
       return this.#sortAll()
     }
     this.#by = by
@@ -66,6 +85,17 @@ export class RowOrder<T> {
       this.#sorted = [...stay, ...fresh]
     } else this.#sorted = away === 0 ? stay : merge(stay, [...moved, ...fresh].sort(this.#compare), this.#compare)
     return this.#sorted
+  }
+
+  /** What a row is sorted by, made once; asked for ahead of time it is ready when somebody sorts by it. */
+  keyOf(row: T, { id, key }: Pick<Ordering<T>, 'id' | 'key'>): SortKey {
+    const keys = this.#keys.get(id) ?? new WeakMap<T, { key: SortKey }>()
+    this.#keys.set(id, keys)
+    const known = keys.get(row)
+    if (known) return known.key
+    const made = sortKeyOf(key(row))
+    keys.set(row, { key: made })
+    return made
   }
 
   #compare = (a: PlacedRow<T>, b: PlacedRow<T>): number => {
@@ -119,7 +149,7 @@ export class RowOrder<T> {
       if (known.row !== row) this.#renew(known, row, moved)
       return known
     }
-    const made: PlacedRow<T> = { id, row, key: sortKeyOf(this.#by?.key(row)), seq: this.#seq++ }
+    const made: PlacedRow<T> = { id, row, key: this.#by && this.keyOf(row, this.#by), seq: this.#seq++ }
     this.#byId.set(id, made)
     fresh.push(made)
     return made
@@ -127,7 +157,7 @@ export class RowOrder<T> {
 
   #renew(one: PlacedRow<T>, row: T, moved: Set<PlacedRow<T>>): void {
     one.row = row
-    const key = sortKeyOf(this.#by?.key(row))
+    const key = this.#by && this.keyOf(row, this.#by)
     if (key === one.key) return
     one.key = key
     moved.add(one)

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'react'
 import { type PlacedRow, RowOrder } from '../lib/row-order.ts'
 import { type Line, treeLines } from '../lib/row-tree.ts'
-import type { Sort, TableProps } from './table-types.ts'
+import type { Sort, TableColumn, TableProps } from './table-types.ts'
 
 /** How long after the last touch of a pointer or key rows stay where they are although their order changed. */
 const HOLD_MS = 8000
@@ -61,12 +61,34 @@ export function useTableLines<T extends object>(
     { ...sort, key: (row) => column?.sort?.(row) },
     hold.isHeld(),
   )
+  useReadyKeys(order, rows, columns)
   const parentOf = tree?.parentOf
   const lines: readonly Line<T>[] = useMemo(
     () => (parentOf ? treeLines(placed, parentOf, collapsed) : placed),
     [placed, parentOf, collapsed],
   )
   return { lines, hold, setCollapsed }
+}
+
+/** Tables up to this long are sorted at once in any case. */
+const MANY = 500
+
+/** What other columns sort by is made ready while nothing else is to be done. */
+function useReadyKeys<T extends object>(order: RowOrder<T>, rows: readonly T[], columns: readonly TableColumn<T>[]) {
+  useEffect(() => {
+    if (rows.length <= MANY) return
+    const sortable = columns.flatMap(({ id, sort }) => (sort ? [{ id, key: sort }] : []))
+    let next = 0
+    const prepare = (deadline: IdleDeadline) => {
+      while (next < rows.length && deadline.timeRemaining() > 1) {
+        for (const by of sortable) order.keyOf(rows[next]!, by)
+        next++
+      }
+      if (next < rows.length) asked = requestIdleCallback(prepare)
+    }
+    let asked = requestIdleCallback(prepare)
+    return () => cancelIdleCallback(asked)
+  }, [order, rows, columns])
 }
 
 /** Keeps the first row seen where it is while rows come and go above it. */
