@@ -76,7 +76,7 @@ export const CREATE_SHOTS: Shot[] = [
     dark: true,
     act: seen(async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('db-3')
-      await page.getByRole('radio', { name: /rack2-07/ }).check()
+      await page.getByRole('radio', { name: /^rack2-07/ }).check()
     }),
   },
   { name: '33-create-no-image', path: '/vms/new', scene: (now) => Object.assign(busyScene(now), { images: [] }) },
