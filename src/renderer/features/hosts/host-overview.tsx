@@ -62,6 +62,7 @@ function Capacity({ host, age }: { host: Host; age: string }) {
         of={says(what, share.total)}
         left={left}
         over={free < 0}
+        old={age !== ''}
       />,
     ]
   })
@@ -80,9 +81,11 @@ interface PromisedProps {
   of: string
   left: string
   over: boolean
+  /** Last known, not what is. */
+  old: boolean
 }
 
-function Promised({ what, used, total, text, of, left, over }: PromisedProps) {
+function Promised({ what, used, total, text, of, left, over, old }: PromisedProps) {
   const share = total > 0 ? Math.min(1, used / total) : 0
   return (
     <div className="grid gap-1">
@@ -95,7 +98,7 @@ function Promised({ what, used, total, text, of, left, over }: PromisedProps) {
         className="mt-1.5 h-1.5 overflow-hidden rounded-full bg-sunken"
       >
         <div
-          className={cx('h-full rounded-full', over ? 'bg-warn' : 'bg-accent')}
+          className={cx('h-full rounded-full', old ? 'bg-line-strong' : over ? 'bg-warn' : 'bg-accent')}
           style={{ width: `${share * 100}%` }}
         />
       </div>
