@@ -106,6 +106,7 @@ export const CONSOLE_SHOTS: Shot[] = [
     'ca-times',
     act(async (page) => {
       await page.keyboard.press('Control+Shift+P')
+      await page.getByRole('menuitem', { name: 'View' }).press('ArrowRight')
       await page.getByRole('menuitemcheckbox', { name: 'Times of lines' }).click()
       await page.keyboard.type('uptime\n')
     }),
