@@ -48,14 +48,15 @@ function programs(look: HostLook): StepCheck {
 
 function disk(look: HostLook, mode: InstallMode): StepCheck {
   const [free, place] = mode === 'user' ? [look.homeFreeBytes, look.home] : [look.systemFreeBytes, '/usr/local']
-  if (free === undefined) return { name: 'Disk', state: 'note', detail: `how much is free is not known`, command: '' }
-  const gib = (bytes: number) => `${(bytes / GiB).toFixed(1)} GB`
+  if (free === undefined) return { name: 'Disk', state: 'note', detail: 'how much is free is not known', command: '' }
+  const gib = (bytes: number) =>
+    bytes < 1000 * GiB ? `${(bytes / GiB).toFixed(1)} GB` : `${(bytes / GiB / 1024).toFixed(1)} TB`
   if (free >= INSTALL_NEEDS_BYTES) return ok('Disk', `${gib(free)} free at ${place}`)
   return {
     name: 'Disk',
     state: 'failed',
     detail: `${gib(free)} free at ${place}, the agent needs ${gib(INSTALL_NEEDS_BYTES)}`,
-    command: `sudo du -xh --max-depth=2 / | sort -h | tail -20`,
+    command: 'sudo du -xh --max-depth=2 / | sort -h | tail -20',
   }
 }
 
