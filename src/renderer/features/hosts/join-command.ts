@@ -1,2 +1,2 @@
-/** What is run on the host, as root: the blob comes by standard input, so that no list of processes shows it. */
-export const joinCommand = (blob: string): string => `eitri-agent join - <<'END'\n${blob}\nEND`
+/** What is run on the host, as root: the shell itself writes the blob to standard input, so no list of processes shows it. */
+export const joinCommand = (blob: string): string => `printf '%s\\n' '${blob}' | eitri-agent join -`
