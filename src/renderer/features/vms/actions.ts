@@ -22,11 +22,15 @@ async function ask(call: Promise<unknown>, said?: string): Promise<boolean> {
 
 const at = (vm: Vm) => `${vm.name} on ${vm.hostName}`
 
-export const startVm = (vm: Vm) => ask(api.vms.startVm({ vm: vm.id }), `Starting ${at(vm)}`)
-export const stopVm = (vm: Vm) => ask(api.vms.stopVm({ vm: vm.id }), `Stopping ${at(vm)}`)
-export const forceStopVm = (vm: Vm) => ask(api.vms.stopVm({ vm: vm.id, force: true }), `Stopping ${at(vm)} by force`)
-export const restartVm = (vm: Vm) => ask(api.vms.restartVm({ vm: vm.id }), `Restarting ${at(vm)}`)
-export const purgeVm = (vm: Vm) => ask(api.vms.purgeVm({ vm: vm.id }), `Destroying ${at(vm)}`)
+/** Nothing is under way at a host that does not answer: there it waits. */
+const asked = (under: string, vm: Vm) =>
+  vm.hostUnknown ? `${vm.name}: kept for ${vm.hostName}, which does not answer` : `${under} ${at(vm)}`
+
+export const startVm = (vm: Vm) => ask(api.vms.startVm({ vm: vm.id }), asked('Starting', vm))
+export const stopVm = (vm: Vm) => ask(api.vms.stopVm({ vm: vm.id }), asked('Stopping', vm))
+export const forceStopVm = (vm: Vm) => ask(api.vms.stopVm({ vm: vm.id, force: true }), asked('Stopping by force', vm))
+export const restartVm = (vm: Vm) => ask(api.vms.restartVm({ vm: vm.id }), asked('Restarting', vm))
+export const purgeVm = (vm: Vm) => ask(api.vms.purgeVm({ vm: vm.id }), asked('Destroying', vm))
 export const undeleteVm = (vm: Vm, newName = '') =>
   ask(api.vms.undeleteVm({ vm: vm.id, newName }), `Bringing back ${newName || vm.name}`)
 /** Takes it from no fleet into this one, as it runs. */
