@@ -81,15 +81,17 @@ function undecided(hosts: readonly HostWithClock[]): ClockHeadline | undefined {
 
 function guestOff(guests: readonly GuestWithClock[]): ClockHeadline | undefined {
   const off = guests
-    .map((guest) => ({ ...guest, state: guestClockState(guest.clock) }))
+    // Guests are whole VMs here, thousands of them: none is copied.
+    .map((guest) => ({ guest, state: guestClockState(guest.clock) }))
     .filter(({ state }) => state.word === 'Drifting' || state.word === 'Jumped')
     .sort((a, b) => b.state.offMs - a.state.offMs)
   const [worst] = off
   if (!worst) return undefined
-  const { state, name, id } = worst
+  const { state, guest } = worst
+  const { name, id, clock } = guest
   const more =
     off.length === 1 ? '' : `, and ${off.length - 1} more ${off.length === 2 ? 'guest is' : 'guests are'} off`
-  const seen = state.offMs > 0 && worst.clock?.offsetUs
+  const seen = state.offMs > 0 && clock?.offsetUs
   const where = seen ? `is ${offsetFrom(seen, 'its host')}` : 'stood still, and its clock was not seen right since'
   const broken = breaksAt(state.offMs).at(-1)
   return {
