@@ -1,4 +1,4 @@
-import { parseRoute, type Route } from '../routes.tsx'
+import { parseRoute, type Route } from '../routes.ts'
 import { keep, readKept } from './kept.ts'
 
 const KEY = 'eitri.place'

@@ -1,5 +1,5 @@
 import { Check, Link2 } from 'lucide-react'
-import { addressOf, type Route } from '../routes.tsx'
+import { addressOf, type Route } from '../routes.ts'
 import { IconButton } from './button.tsx'
 import { useCopied } from './copy-text.tsx'
 

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { hrefOf, type Route } from '../routes.tsx'
+import { hrefOf, type Route } from '../routes.ts'
 import { closeDetails, detailsOf, openDetails, toggleDetails, useDetails } from '../state/details.ts'
 import { fleetStore } from '../state/fleet-store.ts'
 import { DRAWER_WIDTH } from '../state/preference-shape.ts'

@@ -1,4 +1,4 @@
-import type { Route } from '../routes.tsx'
+import type { Route } from '../routes.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { AREA, PLACES } from './rail.tsx'
 

@@ -6,7 +6,7 @@ import { useHostSheets } from '../features/hosts/host-sheets.tsx'
 import { actionEntries, objectEntries } from '../features/palette/palette-entries.ts'
 import { useVmSheets } from '../features/vms/vm-sheets.tsx'
 import { paletteIndex, paletteResults } from '../lib/palette-rank.ts'
-import { useRoute } from '../routes.tsx'
+import { useRoute } from '../routes.ts'
 import { fleetStore } from '../state/fleet-store.ts'
 
 const SIGNS = [

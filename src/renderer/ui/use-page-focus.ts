@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import type { Route } from '../routes.tsx'
+import type { Route } from '../routes.ts'
 
 /** What makes a page another one: its kind and its object, not its filter or tab. */
 export const pageKey = (route: Route): string => `${route.page} ${'id' in route ? route.id : ''}`

@@ -1,5 +1,5 @@
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import { HOST_TABS, hrefOf, type Route, SETTINGS_PARTS, TRUST_TABS, VM_TABS } from '../../../src/renderer/routes.tsx'
+import { HOST_TABS, hrefOf, type Route, SETTINGS_PARTS, TRUST_TABS, VM_TABS } from '../../../src/renderer/routes.ts'
 
 /** The address of every screen of the app, with each part of the first host and of the first VM. */
 export function everyPlace({ hosts, vms }: Pick<FleetState, 'hosts' | 'vms'>): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressOf, hrefOf, parseRoute, type Route, routeOfAddress } from '../../../src/renderer/routes.tsx'
+import { addressOf, hrefOf, parseRoute, type Route, routeOfAddress } from '../../../src/renderer/routes.ts'
 
 const ROUTES: Route[] = [
   { page: 'fleet' },

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { parseFilter } from '../../lib/filter.ts'
-import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { go, hrefOf, replaceRoute } from '../../routes.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
 import { useNow } from '../../state/now.ts'
 import { FilterBox } from '../../ui/filter-box.tsx'

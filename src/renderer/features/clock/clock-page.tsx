@@ -1,6 +1,6 @@
 import { Clock as ClockIcon } from 'lucide-react'
 import { useCallback, useMemo, useState } from 'react'
-import { go, hrefOf, replaceRoute } from '../../routes.tsx'
+import { go, hrefOf, replaceRoute } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'

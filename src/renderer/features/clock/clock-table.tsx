@@ -1,5 +1,5 @@
 import { Monitor, Server } from 'lucide-react'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { setGuestClock } from './actions.ts'

@@ -3,7 +3,7 @@ import { breaksAt, guestClockState, offsetFrom, POLICY_NOT_REACHED, policyWords 
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useHost } from '../../state/use-fleet.ts'
 import { SelectField } from '../../ui/field.tsx'

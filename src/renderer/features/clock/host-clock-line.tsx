@@ -1,6 +1,6 @@
 import { apartWords, sourceWords } from '../../../ipc/clock-words.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import { hostClockView } from './view-model.ts'
 

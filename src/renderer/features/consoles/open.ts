@@ -1,5 +1,5 @@
 import { plural } from '../../lib/format.ts'
-import { go } from '../../routes.tsx'
+import { go } from '../../routes.ts'
 import { toastDone } from '../../ui/toasts.tsx'
 import { MAX_PANES } from './workspace-layout.ts'
 import { changeDesk } from './workspace-store.ts'

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'react'
-import type { Route } from '../../routes.tsx'
+import type { Route } from '../../routes.ts'
 import { type Details, type DetailsKind, useDetails } from '../../state/details.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { useFleet } from '../../state/use-fleet.ts'

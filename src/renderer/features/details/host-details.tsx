@@ -1,6 +1,6 @@
 import { faultText } from '../../../ipc/fault-text.ts'
 import { formatMemory, formatPermille } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { labelsOf } from '../../state/scope.ts'
 import { useFleetShallow, useHost } from '../../state/use-fleet.ts'

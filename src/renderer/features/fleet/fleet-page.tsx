@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useScope } from '../../state/scope.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { buttonClass } from '../../ui/button.tsx'

@@ -3,7 +3,7 @@ import { faultText, printable } from '../../../ipc/fault-text.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { formatAgo, formatDay, formatMemoryBytes, plural } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { type HostTab, hrefOf } from '../../routes.tsx'
+import { type HostTab, hrefOf } from '../../routes.ts'
 import { hostFault, hostUse, isCurrent, offeredKey, ownerOf, type Share } from '../hosts/view-model.ts'
 import { type Cause, type FleetFacts, type Need, type NeedAct, type NeedObject, need } from './need.ts'
 

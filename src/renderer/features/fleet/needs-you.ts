@@ -1,6 +1,6 @@
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { hostNeeds } from './host-needs.ts'
 import type { Cause, FleetFacts, Need, NeedObject } from './need.ts'
 import { appNeeds, portNeeds, taskNeeds } from './other-needs.ts'

@@ -1,6 +1,6 @@
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/page.tsx'
 import { quarantineLeft } from '../vms/view-model.ts'

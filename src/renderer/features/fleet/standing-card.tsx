@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Card } from '../../ui/page.tsx'
 import { type StateView, StateWord } from '../../ui/state-word.tsx'
 import { useClockHeadline } from '../clock/clock-headline.tsx'

@@ -2,7 +2,7 @@ import { faultFromData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { HostCollection } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { api } from '../../api/transport.ts'
-import { go } from '../../routes.tsx'
+import { go } from '../../routes.ts'
 import { toastDone, toastFault } from '../../ui/toasts.tsx'
 import { type AddHostDraft, rememberDraft, requestOf } from './add-host-draft.ts'
 

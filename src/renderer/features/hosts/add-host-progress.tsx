@@ -1,7 +1,7 @@
 import { CheckCircle2, CircleHelp } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'

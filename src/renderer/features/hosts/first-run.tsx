@@ -2,7 +2,7 @@ import { ArrowRight, Laptop, Server } from 'lucide-react'
 import { useCallback } from 'react'
 import { useInfo } from '../../api/queries.ts'
 import { cx } from '../../lib/class-names.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { EitriMark } from '../../ui/mark.tsx'
 import { addThisComputer } from './actions.ts'
 

@@ -1,6 +1,6 @@
 import { Plus, RefreshCw, Server, SquareTerminal } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { go, HOST_TABS, type HostTab, hrefOf } from '../../routes.tsx'
+import { go, HOST_TABS, type HostTab, hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useHost, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'

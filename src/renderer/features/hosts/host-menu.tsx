@@ -1,6 +1,6 @@
 import { MoreHorizontal } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import { addressOf, go } from '../../routes.tsx'
+import { addressOf, go } from '../../routes.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
 import { toastDone } from '../../ui/toasts.tsx'

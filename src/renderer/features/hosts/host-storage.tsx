@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { formatMemoryBytes } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useImages, useVms } from '../../state/use-fleet.ts'
 import { Card, Facts } from '../../ui/page.tsx'

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { plural } from '../../lib/format.ts'
-import { go } from '../../routes.tsx'
+import { go } from '../../routes.ts'
 import { useVms } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'

@@ -1,5 +1,5 @@
 import { useInfo } from '../../api/queries.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useTasks } from '../../state/use-fleet.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'

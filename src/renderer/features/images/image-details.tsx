@@ -1,6 +1,6 @@
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { formatBytes, formatGib, formatMemory, plural } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useFleet, useHosts, useVms } from '../../state/use-fleet.ts'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { Facts } from '../../ui/page.tsx'

@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { formatBytes, plural } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useVms } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Network } from '../../../ipc/gen/eitri/fleet/v1/network_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { Facts } from '../../ui/page.tsx'

@@ -1,6 +1,6 @@
 import { faultText } from '../../../ipc/fault-text.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
-import { addressOf, parseRoute } from '../../routes.tsx'
+import { addressOf, parseRoute } from '../../routes.ts'
 import { MAX_NOTICES, type Notice } from './notice-list.ts'
 import { keepNotices, useNotices } from './notice-store.ts'
 

@@ -1,6 +1,6 @@
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { go, type Route } from '../../routes.tsx'
+import { go, type Route } from '../../routes.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { setScope } from '../../state/scope.ts'
 import { openShell } from '../consoles/open.ts'

@@ -1,7 +1,7 @@
 import { Cable, Disc3, Monitor, Server, Settings, SquareTerminal } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { type IndexedEntry, indexedEntry, paletteIndex } from '../../lib/palette-rank.ts'
-import { addressOf, go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
+import { addressOf, go, type Route, SETTINGS_PARTS, type SettingsPart } from '../../routes.ts'
 import { openDetails } from '../../state/details.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'

@@ -1,7 +1,7 @@
 import { Cable, Plus, Radar } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
-import { go, replaceRoute } from '../../routes.tsx'
+import { go, replaceRoute } from '../../routes.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
 import { useScopedPorts } from '../../state/scope.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'

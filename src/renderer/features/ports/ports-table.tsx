@@ -1,6 +1,6 @@
 import { MoreHorizontal } from 'lucide-react'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'

@@ -3,7 +3,7 @@ import type { GetStoreResponse } from '../../../ipc/gen/eitri/fleet/v1/store_pb.
 import { useInfo } from '../../api/queries.ts'
 import { formatBytes, formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { type StateView, StateWord } from '../../ui/state-word.tsx'

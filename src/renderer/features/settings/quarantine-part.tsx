@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Tenant } from '../../../ipc/gen/eitri/fleet/v1/tenant_pb.js'
 import { plural } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { setGrace } from './actions.ts'
 import { Confirm, Reading } from './confirm.tsx'

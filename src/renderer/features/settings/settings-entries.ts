@@ -1,4 +1,4 @@
-import type { SettingsPart } from '../../routes.tsx'
+import type { SettingsPart } from '../../routes.ts'
 
 export interface SettingsEntry {
   part: SettingsPart

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react'
 import { cx } from '../../lib/class-names.ts'
-import { go, hrefOf, SETTINGS_PARTS, type SettingsPart } from '../../routes.tsx'
+import { go, hrefOf, SETTINGS_PARTS, type SettingsPart } from '../../routes.ts'
 import { useTabKeys } from '../../ui/keys.ts'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { AppearancePart } from './appearance-part.tsx'

@@ -1,6 +1,6 @@
 import { useInfo } from '../../api/queries.ts'
 import { plural } from '../../lib/format.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useHosts } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'

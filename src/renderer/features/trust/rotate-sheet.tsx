@@ -1,7 +1,7 @@
 import { CheckCircle2, Circle, CircleDashed } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../../lib/class-names.ts'
-import { go } from '../../routes.tsx'
+import { go } from '../../routes.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Meter } from '../../ui/progress.tsx'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { go, hrefOf, TRUST_TABS, type TrustTab } from '../../routes.tsx'
+import { go, hrefOf, TRUST_TABS, type TrustTab } from '../../routes.ts'
 import { useHostCount } from '../../state/use-fleet.ts'
 import { useTabKeys } from '../../ui/keys.ts'
 import { Page, PageTitle } from '../../ui/page.tsx'

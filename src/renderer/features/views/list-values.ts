@@ -1,6 +1,6 @@
 import type { FilterRecord } from '../../lib/filter.ts'
 import { countValues } from '../../lib/filter-suggest.ts'
-import type { Route } from '../../routes.tsx'
+import type { Route } from '../../routes.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
 import { clockFilterRecord, guestRow, hasClock, hostRow } from '../clock/view-model.ts'
 import { hostFilterRecord } from '../hosts/host-filter.ts'

@@ -1,6 +1,6 @@
 import { Monitor } from 'lucide-react'
 import { useState } from 'react'
-import { go, hrefOf } from '../../routes.tsx'
+import { go, hrefOf } from '../../routes.ts'
 import { useHosts, useImages } from '../../state/use-fleet.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'

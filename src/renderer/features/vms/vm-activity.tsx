@@ -1,5 +1,5 @@
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { Card } from '../../ui/page.tsx'
 import { AuditList } from '../activity/audit-list.tsx'
 

@@ -3,7 +3,7 @@ import { cloudInitVerdict, type GuestVerdict, payloadVerdict } from '../../../ip
 import { LIMITS } from '../../../ipc/units.ts'
 import { formatAgo, formatDuration } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { hrefOf } from '../../routes.tsx'
+import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Facts } from '../../ui/page.tsx'

@@ -1,6 +1,6 @@
 import { Monitor } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { go, hrefOf, VM_TABS, type VmTab } from '../../routes.tsx'
+import { go, hrefOf, VM_TABS, type VmTab } from '../../routes.ts'
 import { useVm } from '../../state/use-fleet.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'

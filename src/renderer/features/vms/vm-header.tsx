@@ -2,7 +2,7 @@ import { ChevronDown, HousePlus, Play, Power, RotateCw, SquareTerminal, Undo2, Z
 import { useEffect, useRef } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cx } from '../../lib/class-names.ts'
-import { hrefOf, type VmTab } from '../../routes.tsx'
+import { hrefOf, type VmTab } from '../../routes.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { CopyLink } from '../../ui/copy-link.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'

@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { go } from '../../routes.tsx'
+import { go } from '../../routes.ts'
 import { DataTable } from '../../ui/table.tsx'
 import { openPublish } from '../ports/port-sheets.tsx'
 import { BulkActs } from './bulk-acts.tsx'

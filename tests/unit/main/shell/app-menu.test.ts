@@ -2,7 +2,7 @@ import type { MenuItemConstructorOptions } from 'electron'
 import { describe, expect, it } from 'vitest'
 import { appMenu, trayMenu } from '../../../../src/main/shell/app-menu.ts'
 import { DesktopAddress } from '../../../../src/main/shell/desktop-link.ts'
-import { routeOfAddress } from '../../../../src/renderer/routes.tsx'
+import { routeOfAddress } from '../../../../src/renderer/routes.ts'
 
 const opened: string[] = []
 const acts = { open: (to: string) => opened.push(to), zoom() {}, fullScreen() {}, closeWindow() {}, quit() {} }

@@ -16,7 +16,7 @@ import {
 import { HOST_FILTER_FIELDS, hostFilterRecord } from '../../../../../src/renderer/features/hosts/host-filter.ts'
 import { VM_FILTER_FIELDS, vmFilterRecord } from '../../../../../src/renderer/features/vms/view-model.ts'
 import { type FilterRecord, matchesFilter, parseFilter } from '../../../../../src/renderer/lib/filter.ts'
-import { parseRoute } from '../../../../../src/renderer/routes.tsx'
+import { parseRoute } from '../../../../../src/renderer/routes.ts'
 import { aPort } from '../../../../support/fake-fleet/port-scene.ts'
 import { aGuestClock, aHost, aHostClock, aTask, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../../src/renderer/features/settings/periods.ts'
 import { PART_TITLES, SETTINGS_ENTRIES } from '../../../../../src/renderer/features/settings/settings-entries.ts'
 import { redactedWords } from '../../../../../src/renderer/features/settings/support-words.ts'
-import { SETTINGS_PARTS } from '../../../../../src/renderer/routes.tsx'
+import { SETTINGS_PARTS } from '../../../../../src/renderer/routes.ts'
 
 describe('quarantine', () => {
   it('says what holds from now on, and what stays', () => {
