@@ -1,4 +1,5 @@
 import { create } from 'zustand'
+import { keep, readKept } from './kept.ts'
 
 /** What a person made of a table's columns. */
 export interface ColumnChoice {
@@ -10,15 +11,36 @@ export interface ColumnChoice {
 const KEY = 'eitri.columns'
 const NOTHING: ColumnChoice = { hidden: [], order: [] }
 
-function read(): Record<string, ColumnChoice> {
+/** More tables or columns than this are none of ours. */
+const MAX_TABLES = 50
+const MAX_COLUMNS = 100
+
+const object = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const idsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value.filter((id): id is string => typeof id === 'string') : []).slice(0, MAX_COLUMNS)
+
+/** What was kept, whatever wrote it: what is no choice is left out, the rest stands. */
+export function readColumns(stored: string | null): Record<string, ColumnChoice> {
+  const tables = Object.entries(object(parsed(stored))).slice(0, MAX_TABLES)
+  return Object.fromEntries(
+    tables.map(([table, kept]) => {
+      const { hidden, order } = object(kept)
+      return [table, { hidden: idsOf(hidden), order: idsOf(order) }]
+    }),
+  )
+}
+
+function parsed(stored: string | null): unknown {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? '{}') as Record<string, ColumnChoice>
+    return JSON.parse(stored ?? '{}')
   } catch {
-    return {}
+    return undefined
   }
 }
 
-const useChoices = create<Record<string, ColumnChoice>>(read)
+const useChoices = create<Record<string, ColumnChoice>>(() => readColumns(readKept(KEY)))
 
 export const useColumnChoice = (table: string): ColumnChoice => useChoices((all) => all[table]) ?? NOTHING
 
@@ -27,7 +49,7 @@ export function chooseColumns(table: string, choice: ColumnChoice | undefined): 
   const { [table]: _, ...rest } = useChoices.getState()
   const next = choice ? { ...rest, [table]: choice } : rest
   useChoices.setState(next, true)
-  localStorage.setItem(KEY, JSON.stringify(next))
+  keep(KEY, JSON.stringify(next))
 }
 
 interface Column {
