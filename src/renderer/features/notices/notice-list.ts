@@ -23,7 +23,7 @@ export interface Notice {
 
 export const MAX_NOTICES = 200
 export const MAX_ITEMS = 50
-const MAX_TOLD = 2000
+export const MAX_TOLD = 2000
 /** Of one kind, within this time and unread: one notice. */
 const TOGETHER_MS = 60_000
 /** A cause that was gone for so long is a new one when it comes again. */

@@ -73,6 +73,18 @@ describe('the bell', () => {
     expect(readNotices(stored, 99)).toEqual({ notices: kept, told: new Map([['host-lost:a', 99]]) })
     expect(readNotices('{', 0)).toEqual({ notices: [], told: undefined })
   })
+
+  it.each([
+    ['of a kind a later version has', { kind: 'moon-phase' }],
+    ['of a tone nobody knows', { tone: 'purple' }],
+    ['of no moment', { at: 1e300 }],
+    ['with an item that is none', { items: [null] }],
+    ['with an item without an address', { items: [{ subject: 'a', title: 'b', text: 'c' }] }],
+    ['that may be read or not', { read: 'yes' }],
+  ])('leaves out one %s, which would break the bell at every start', (_, change) => {
+    const [notice] = addNotices([], [lost('a')], 7)
+    expect(readNotices(JSON.stringify({ notices: [{ ...notice, ...change }, notice] }), 0).notices).toEqual([notice])
+  })
 })
 
 describe('quiet hours', () => {
