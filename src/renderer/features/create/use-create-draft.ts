@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'react'
-import { type CreateVmDraft, emptyDraft, newVmId } from './create-vm-draft.ts'
+import { CLOCK_POLICIES } from '../../../ipc/clock-policy.ts'
+import { forget, keep, readKept } from '../../state/kept.ts'
+import { type CreateVmDraft, emptyDraft, newVmId, type PortWish } from './create-vm-draft.ts'
 
 const DRAFT = 'eitri.create-draft'
 const KEY_MEMORY = 'eitri.ssh-keys'
@@ -19,11 +21,15 @@ export function readDraft(kept: string | null, empty: CreateVmDraft): CreateVmDr
     const fits = Object.entries(empty).every(
       ([key, value]) => typeof draft[key as keyof CreateVmDraft] === typeof value,
     )
-    return version === VERSION && fits ? { ...empty, ...draft } : undefined
+    const known = CLOCK_POLICIES.includes(draft.clockPolicy) && Array.isArray(draft.ports) && draft.ports.every(isWish)
+    return version === VERSION && fits && known ? { ...empty, ...draft } : undefined
   } catch {
     return undefined
   }
 }
+
+const isWish = ({ guestPort, hostPort, protocol }: PortWish): boolean =>
+  typeof guestPort === 'string' && typeof hostPort === 'string' && (protocol === 'tcp' || protocol === 'udp')
 
 export interface CreateDraft {
   draft: CreateVmDraft
@@ -41,11 +47,11 @@ export function useCreateDraft(freshName: () => string, host: string): CreateDra
     ...emptyDraft(freshName()),
     host,
     vmId: newVmId(),
-    sshKeys: localStorage.getItem(KEY_MEMORY) ?? '',
+    sshKeys: readKept(KEY_MEMORY) ?? '',
   })
   const [{ draft, restored, touched }, setState] = useState(() => {
     const empty = fresh()
-    const kept = readDraft(sessionStorage.getItem(DRAFT), empty)
+    const kept = readDraft(readKept(DRAFT, 'window'), empty)
     return {
       draft: kept ? { ...kept, ...(host ? { host } : {}) } : empty,
       restored: kept !== undefined,
@@ -55,23 +61,19 @@ export function useCreateDraft(freshName: () => string, host: string): CreateDra
   useEffect(() => {
     if (!touched) return
     const text = JSON.stringify({ version: VERSION, draft })
-    try {
-      if (text.length <= MOST_CHARS) sessionStorage.setItem(DRAFT, text)
-    } catch {
-      // A full store keeps the draft of before.
-    }
+    if (text.length <= MOST_CHARS) keep(DRAFT, text, 'window')
   }, [draft, touched])
   return {
     draft,
     restored,
     set: (change) => setState((was) => ({ ...was, draft: { ...was.draft, ...change }, touched: true })),
     startOver: () => {
-      sessionStorage.removeItem(DRAFT)
+      forget(DRAFT, 'window')
       setState({ draft: fresh(), restored: false, touched: false })
     },
     done: () => {
-      sessionStorage.removeItem(DRAFT)
-      localStorage.setItem(KEY_MEMORY, draft.sshKeys)
+      forget(DRAFT, 'window')
+      keep(KEY_MEMORY, draft.sshKeys)
     },
   }
 }

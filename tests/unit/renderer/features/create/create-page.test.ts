@@ -28,6 +28,10 @@ describe('a draft that was kept', () => {
     ['another version', { ...empty }, 2],
     ['a field of another kind', { ...empty, ports: 'none' }, 1],
     ['a field less', { name: 'web' }, 1],
+    ['ports that are none', { ...empty, ports: {} }, 1],
+    ['a port that is none', { ...empty, ports: [null] }, 1],
+    ['a port of another kind', { ...empty, ports: [{ guestPort: 80, hostPort: '', protocol: 'tcp' }] }, 1],
+    ['a clock policy of a later version', { ...empty, clockPolicy: 'quantum' }, 1],
   ])('is forgotten with %s', (_, draft, version) => expect(kept(draft, version)).toBeUndefined())
 
   it('is forgotten when nobody can read it', () => {
