@@ -1,5 +1,5 @@
 import { CheckCircle2, CircleHelp } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { hrefOf } from '../../routes.ts'
 import { useFleet } from '../../state/use-fleet.ts'
@@ -63,7 +63,6 @@ const HEADLINE: Record<string, (name: string) => string> = {
 }
 
 function Foot({ task }: { task: Task }) {
-  const vms = useFleet((f) => f.vms.size > 0)
   if (isOpen(task))
     return (
       <footer className="mt-4 flex items-center justify-between gap-3">
@@ -71,20 +70,7 @@ function Foot({ task }: { task: Task }) {
         <Button onClick={() => void cancelTask(task)}>Cancel</Button>
       </footer>
     )
-  if (task.state === 'done')
-    return (
-      <footer className="mt-4 flex items-center gap-2">
-        <span className="mr-auto flex items-center gap-1.5 text-good">
-          <CheckCircle2 size={15} aria-hidden /> Ready for VMs
-        </span>
-        <a href={hrefOf({ page: 'host', id: task.resultId, tab: 'overview' })} className={buttonClass('plain')}>
-          Open the host
-        </a>
-        <a href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
-          {vms ? 'Create a VM' : 'Create your first VM'}
-        </a>
-      </footer>
-    )
+  if (task.state === 'done') return <DoneFoot task={task} />
   const failed = failedStep(task)
   return (
     <footer className="mt-4 flex flex-wrap items-center justify-end gap-2">
@@ -98,6 +84,27 @@ function Foot({ task }: { task: Task }) {
         Change what I typed
       </a>
       <Again task={task} />
+    </footer>
+  )
+}
+
+/** The next move; Enter makes it, unless the person is somewhere else by now. */
+function DoneFoot({ task }: { task: Task }) {
+  const vms = useFleet((f) => f.vms.size > 0)
+  const first = useCallback((link: HTMLElement | null) => {
+    if (document.activeElement === document.body || document.activeElement?.matches('main')) link?.focus()
+  }, [])
+  return (
+    <footer className="mt-4 flex items-center gap-2">
+      <span className="mr-auto flex items-center gap-1.5 text-good">
+        <CheckCircle2 size={15} aria-hidden /> Ready for VMs
+      </span>
+      <a href={hrefOf({ page: 'host', id: task.resultId, tab: 'overview' })} className={buttonClass('plain')}>
+        Open the host
+      </a>
+      <a ref={first} href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
+        {vms ? 'Create a VM' : 'Create your first VM'}
+      </a>
     </footer>
   )
 }

@@ -44,6 +44,8 @@ export function HostPicker({ value, onChange, onPick, names, problem, hint }: Ho
         {...(active >= 0 ? { 'aria-activedescendant': `${id}-${active}` } : {})}
         {...(problem ? { 'aria-invalid': true } : {})}
         autoComplete="off"
+        // biome-ignore lint/a11y/noAutofocus: the page asks for this alone, and most often it is all there is to type
+        autoFocus
         spellCheck={false}
         placeholder="rack2-07 or ops@10.0.2.7:22"
         value={value}
