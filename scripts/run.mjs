@@ -15,6 +15,7 @@ const PROGRAMS = {
   bench: 'tests/bench/bench.ts',
   soak: 'tests/soak/soak.ts',
   build: 'scripts/build.ts',
+  screens: 'scripts/screens.ts',
 }
 const MIN_NODE = 20
 const LOCK_WAIT_MS = 600_000

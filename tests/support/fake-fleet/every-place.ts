@@ -2,10 +2,13 @@ import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js
 import { HOST_TABS, hrefOf, type Route, SETTINGS_PARTS, TRUST_TABS, VM_TABS } from '../../../src/renderer/routes.ts'
 
 /** The address of every screen of the app, with each part of the first host and of the first VM. */
-export function everyPlace({ hosts, vms }: Pick<FleetState, 'hosts' | 'vms'>): string[] {
+export const everyPlace = (state: Pick<FleetState, 'hosts' | 'vms'>): string[] => everyRoute(state).map(hrefOf)
+
+/** Every screen of the app, with each part of the first host and of the first VM that runs. */
+export function everyRoute({ hosts, vms }: Pick<FleetState, 'hosts' | 'vms'>): Route[] {
   const [host] = hosts
   const vm = vms.find((one) => one.power === 'running')
-  const routes: Route[] = [
+  return [
     { page: 'fleet' },
     { page: 'hosts', filter: '' },
     { page: 'add-host', taskId: '' },
@@ -22,5 +25,4 @@ export function everyPlace({ hosts, vms }: Pick<FleetState, 'hosts' | 'vms'>): s
     { page: 'activity', filter: '' },
     ...SETTINGS_PARTS.map((part) => ({ page: 'settings', part }) as const),
   ]
-  return routes.map(hrefOf)
 }

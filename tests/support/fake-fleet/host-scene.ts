@@ -18,8 +18,7 @@ const MIN = 60_000
 const DAY = 24 * 60 * MIN
 
 /** The busy fleet with hosts that are drained, outdated, labelled, joined and short of programs. */
-export function hostScene(now: number): FleetState {
-  const fleet = busyScene(now)
+export function hostScene(now: number, fleet = busyScene(now)): FleetState {
   const [rack, local, edge] = fleet.hosts
   if (rack)
     Object.assign(rack, {

@@ -15,8 +15,7 @@ const DROP = create(NetworkFindingSchema, {
 })
 
 /** The busy fleet with every kind of network, and findings of each sort. */
-export function networkScene(now: number): FleetState {
-  const fleet = busyScene(now)
+export function networkScene(now: number, fleet = busyScene(now)): FleetState {
   const [rack, local, edge] = fleet.hosts
   const addressesOf = (hostId: string, base: string) =>
     fleet.vms

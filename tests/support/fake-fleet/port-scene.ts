@@ -38,8 +38,7 @@ export function aPort(vm: Vm, change: MessageInitShape<typeof PortSchema> = {}):
 }
 
 /** The busy fleet with a port in every state. */
-export function portScene(now: number): FleetState {
-  const fleet = busyScene(now)
+export function portScene(now: number, fleet = busyScene(now)): FleetState {
   const vm = (name: string) => fleet.vms.find((v) => v.name === name) ?? fleet.vms[0]!
   const web = vm('web-12')
   const rest = [

@@ -11,6 +11,11 @@ let serial = 0
 /** An id like the real ones, never the same twice. */
 export const newId = (): string => (++serial).toString(16).padStart(4, '0').repeat(8)
 
+/** Ids start anew, so that the same scene has the same ones. */
+export const startIdsAnew = (): void => {
+  serial = 0
+}
+
 export const at = (ms: number): Timestamp => timestampFromMs(ms)
 
 /** A running VM; `changes` say what is different about it. */

@@ -138,8 +138,7 @@ export function fakeTrust(facts: TrustFacts): ServiceImpl<typeof TrustService> {
 }
 
 /** The busy fleet with keys of every sort. */
-export function trustScene(now: number): FleetState {
-  const fleet = busyScene(now)
+export function trustScene(now: number, fleet = busyScene(now)): FleetState {
   for (const [i, host] of fleet.hosts.entries())
     if (host.kind === 'ssh') host.hostKeyFingerprint ||= i === 3 ? '' : print('abcdefgh'[i % 8]!)
   return fleet

@@ -83,8 +83,7 @@ export function aCommand(vm: Vm): GetVmCommandResponse {
 }
 
 /** The busy fleet with everything a VM can have: certificates, addresses on two networks, labels, guests in trouble. */
-export function vmScene(now: number): FleetState {
-  const fleet = portScene(now)
+export function vmScene(now: number, fleet = portScene(now)): FleetState {
   const vm = (name: string) => fleet.vms.find((v) => v.name === name)!
   const certificate = (days: number) =>
     create(HostCertificateSchema, {
