@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { buildDebian, type DebianBuild } from '../../src/main/control/images/debian/build-debian.ts'
+import { silentStep } from '../support/silent-step.ts'
 import { SmallDisk } from '../support/small-disk.ts'
 
 const ASSETS = join(import.meta.dirname, '../../assets/debian')
@@ -20,7 +21,7 @@ const build = (change: Partial<DebianBuild> & { onDetail?: (text: string) => voi
   buildDebian({
     workDir,
     signal: AbortSignal.timeout(120_000),
-    step: (_, run) => run({ detail: change.onDetail ?? (() => {}), progress() {} }),
+    step: (_, run) => run({ ...silentStep, detail: change.onDetail ?? (() => {}) }),
     ...change,
   })
 

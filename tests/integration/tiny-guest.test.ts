@@ -10,6 +10,7 @@ import { seedDocuments } from '../../src/agent/seed/seed-documents.ts'
 import { buildTiny } from '../../src/main/control/images/tiny/build-tiny.ts'
 import { BareGuest } from '../support/bare-guest.ts'
 import { runProgram } from '../support/run-program.ts'
+import { silentStep } from '../support/silent-step.ts'
 import { tinyImageFile } from '../support/tiny-image.ts'
 
 const PROMPT = /web-1:~# /
@@ -121,7 +122,7 @@ describe('tiny image build', () => {
       signal: abort.signal,
       step: (name, run) => {
         if (name === 'Extract kernel') abort.abort(new DOMException('cancelled', 'AbortError'))
-        return run({ detail() {}, progress() {} })
+        return run(silentStep)
       },
     })
     await expect(build).rejects.toMatchObject({ name: 'AbortError' })

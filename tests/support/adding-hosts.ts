@@ -11,6 +11,7 @@ import { HostSecrets } from '../../src/main/control/hosts/secrets.ts'
 import type { SshConnectorDeps } from '../../src/main/control/hosts/ssh-connector.ts'
 import { openStores } from '../../src/main/control/store/stores.ts'
 import type { Answer, Question, TaskContext } from '../../src/main/control/tasks/task-context.ts'
+import { silentStep } from './silent-step.ts'
 
 export const cancelled = new Fault('app/cancelled', 'cancelled')
 
@@ -71,7 +72,7 @@ export function aTask(
     async step(name, run) {
       onStep(name, stop)
       stop.signal.throwIfAborted()
-      const result = await run({ detail: (text) => seen.said.push(`${name}: ${text}`), progress: () => {} })
+      const result = await run({ ...silentStep, detail: (text) => seen.said.push(`${name}: ${text}`) })
       seen.done.push(name)
       return result
     },

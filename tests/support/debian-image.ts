@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildDebian } from '../../src/main/control/images/debian/build-debian.ts'
 import { exclusively } from './exclusive.ts'
+import { silentStep } from './silent-step.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(tmpdir(), 'eitri-debian-images')
@@ -52,7 +53,7 @@ async function build(key: string): Promise<DebianImageFile> {
     const built = await buildDebian({
       workDir,
       signal: AbortSignal.timeout(BUILD_TIMEOUT_MS),
-      step: (_, run) => run({ detail() {}, progress() {} }),
+      step: (_, run) => run(silentStep),
     })
     const path = join(CACHE, `${key}-${built.sha256}.qcow2`)
     renameSync(built.file, path)

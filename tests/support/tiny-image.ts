@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildTiny } from '../../src/main/control/images/tiny/build-tiny.ts'
+import { silentStep } from './silent-step.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'out/cache/tiny')
@@ -26,7 +27,7 @@ export async function tinyImageFile(): Promise<string> {
       workDir,
       cacheDir: join(CACHE, 'packages'),
       signal: AbortSignal.timeout(BUILD_TIMEOUT_MS),
-      step: (_, run) => run({ detail() {}, progress() {} }),
+      step: (_, run) => run(silentStep),
     })
     renameSync(built.file, file)
     return file

@@ -11,6 +11,7 @@ import { checkVmdk } from '../../../../../../src/main/control/images/import/vmdk
 import type { ImagesStore } from '../../../../../../src/main/control/store/images-store.ts'
 import type { TaskContext } from '../../../../../../src/main/control/tasks/task-context.ts'
 import { ovfOf, tarOf, writeOva } from '../../../../../support/ova.ts'
+import { silentStep } from '../../../../../support/silent-step.ts'
 import { aStore, aTempDir } from '../../a-store.ts'
 
 let dir: string
@@ -57,7 +58,7 @@ function task(abort = new AbortController(), onStep: (name: string) => void = ()
     step: (name, run) => {
       onStep(name)
       abort.signal.throwIfAborted()
-      return run({ detail() {}, progress() {} })
+      return run(silentStep)
     },
     skip() {},
     ask: () => Promise.reject(new Error('nothing is asked')),
