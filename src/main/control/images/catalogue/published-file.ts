@@ -55,7 +55,7 @@ export async function download(
     const take = async (chunk: Buffer) => {
       hashes.sha256.update(chunk)
       hashes.sha512.update(chunk)
-      await target.write(chunk)
+      await target.appendFile(chunk).catch((error: unknown) => noRoom(error, dirname(to), Math.max(total ?? 0, done)))
       done += chunk.length
       progress(done, total)
     }
@@ -75,6 +75,12 @@ async function eachChunk(
   { signal, maxBytes, take }: { signal: AbortSignal; maxBytes: number; take(chunk: Buffer): Promise<void> },
 ): Promise<void> {
   let bytes = 0
+  /** What went wrong here, and is not the publisher's. */
+  let own: unknown
+  const takeOwn = (error: unknown) => {
+    own = error
+    throw error
+  }
   const stalled = () => body.destroy(silent(url, `no byte in ${STALL_MS / 1000} s`))
   let timer = setTimeout(stalled, STALL_MS)
   try {
@@ -82,12 +88,12 @@ async function eachChunk(
       clearTimeout(timer)
       bytes += chunk.length
       if (bytes > maxBytes) throw unusable(url, `it is larger than ${maxBytes / KiB} KiB`)
-      await take(chunk)
+      await take(chunk).catch(takeOwn)
       throwIfEnded(signal, url)
       timer = setTimeout(stalled, STALL_MS)
     }
   } catch (error) {
-    if (error instanceof Fault) throw error
+    if (error instanceof Fault || error === own) throw error
     throwIfEnded(signal, url)
     throw silent(url, 'the connection was cut', error)
   } finally {
@@ -97,9 +103,23 @@ async function eachChunk(
 }
 
 async function requireSpace(dir: string, bytes: number): Promise<void> {
+  const free = await freeBytes(dir)
+  if (free < bytes + SPARE_BYTES) throw tooFull(bytes, free)
+}
+
+/** Raises image/no-room for a disk that was filled meanwhile, any other error as it is. */
+async function noRoom(error: unknown, dir: string, bytes: number): Promise<never> {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+  throw tooFull(bytes, await freeBytes(dir))
+}
+
+async function freeBytes(dir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dir)
-  const needed = bytes + SPARE_BYTES
-  if (bavail * bsize >= needed) return
+  return bavail * bsize
+}
+
+function tooFull(bytes: number, free: number): Fault {
   const gib = (size: number) => `${(size / GiB).toFixed(1)} GiB`
-  throw new Fault('image/no-room', 'permanent', { needed: gib(needed), free: gib(bavail * bsize) })
+  return new Fault('image/no-room', 'permanent', { needed: gib(bytes + SPARE_BYTES), free: gib(free) })
 }
