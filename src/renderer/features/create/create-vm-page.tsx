@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
@@ -9,6 +9,7 @@ import { useHosts, useImages, useTasks, useVms } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { keyText } from '../../ui/key-table.ts'
+import { useKeys } from '../../ui/keys.ts'
 import { Page, PageTitle } from '../../ui/page.tsx'
 import { FirstImage } from '../images/first-image.tsx'
 import { useTemplates } from '../vms/queries.ts'
@@ -97,6 +98,8 @@ export function CreateVmPage({ host }: { host: string }) {
       setSending(false)
     }
   }
+  const form = useRef<HTMLFormElement>(null)
+  useKeys({ 'mod+enter': () => document.querySelector('[role=dialog]') ?? form.current?.requestSubmit() })
   const onTemplate = (template: Template | undefined) => set(fromTemplate(template, images))
 
   return (
@@ -114,6 +117,7 @@ export function CreateVmPage({ host }: { host: string }) {
       }
     >
       <form
+        ref={form}
         aria-label="Create VM"
         className="flex min-h-0 flex-1 flex-col bg-bg"
         onSubmit={(e) => {
@@ -121,9 +125,9 @@ export function CreateVmPage({ host }: { host: string }) {
           if (problems.length === 0 && !blocked && !sending) void submit()
         }}
         onKeyDown={(e) => {
-          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.requestSubmit()
           // A line typed and ended is no wish for a VM.
-          else if (e.key === 'Enter' && e.target instanceof HTMLInputElement) e.preventDefault()
+          const isLineEnd = e.key === 'Enter' && !e.ctrlKey && !e.metaKey
+          if (isLineEnd && e.target instanceof HTMLInputElement) e.preventDefault()
         }}
       >
         <div className="min-h-0 flex-1 overflow-y-auto">
