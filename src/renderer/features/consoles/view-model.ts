@@ -33,11 +33,18 @@ export function consoleStatus(
   const off = link === 'stopped' || (link === 'live' && vm?.power === 'stopped' && !vm.hostUnknown)
   const notes = [
     detail,
-    off ? `the VM is off; ${printed(silent, printedAtMs, nowMs)}` : '',
+    off ? `${whyOff(vm)}; ${printed(silent, printedAtMs, nowMs)}` : '',
     replaying ? 'replaying' : '',
     silent && link === 'live' && !off ? 'nothing printed yet' : '',
   ].filter(Boolean)
   return { ...LINK[off ? 'stopped' : link], notes, off }
+}
+
+/** A VM on its way is not one that somebody turned off. */
+function whyOff(vm: Vm | undefined): string {
+  if ((vm?.phase ?? vm?.lifecycle) === 'creating') return 'the VM is being created'
+  const coming = vm?.power === 'stopped' && vm.desiredPower === 'running' && vm.reason === ''
+  return coming ? 'the VM is starting' : 'the VM is off'
 }
 
 function printed(silent: boolean, atMs: number | undefined, nowMs: number): string {

@@ -28,6 +28,16 @@ describe('what a console says of itself', () => {
     expect(consoleStatus(off, state(), NOW - 120_000, NOW)).toEqual(words)
   })
 
+  it('says that a VM is on its way, and not that it is off', () => {
+    const note = (vm: ReturnType<typeof aVm>) =>
+      consoleStatus(vm, state({ link: 'stopped', silent: true }), undefined, NOW).notes[0]
+    expect(note(aVm({ phase: 'creating' }))).toBe('the VM is being created; it has printed nothing')
+    expect(note(aVm({ power: 'stopped', desiredPower: 'running' }))).toBe('the VM is starting; it has printed nothing')
+    expect(note(aVm({ power: 'stopped', desiredPower: 'running', reason: 'vm/exited' }))).toBe(
+      'the VM is off; it has printed nothing',
+    )
+  })
+
   it('says no time that nobody saw, and nothing of text where there is none', () => {
     const notes = (change: Partial<ConsoleState>) =>
       consoleStatus(off, state({ link: 'stopped', ...change }), undefined, NOW).notes
