@@ -93,7 +93,7 @@ export function WherePart({ hosts, need, picked, value, problem, onChange }: Whe
 
 const freeText = ({ free }: Place): string =>
   free
-    ? `${Math.max(0, free.vcpus)} vCPU · ${formatMemory(Math.max(0, free.memMb))} memory · ${formatGib(Math.max(0, free.diskGb))} disk free`
+    ? `${Math.max(0, free.vcpus)} vCPU · ${formatMemory(Math.max(0, free.memMb))} memory · ${formatGib(Math.max(0, free.diskGb))} disk not promised`
     : ''
 
 interface ChoiceProps {

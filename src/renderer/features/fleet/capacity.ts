@@ -82,7 +82,7 @@ export interface PoolWords {
   over: boolean
 }
 
-/** `412 of 640 promised`, `74 in use`, `228 free`. */
+/** `412 of 640 promised`, `74 in use`, `228 not promised`. */
 export function poolWords(pool: Pool): PoolWords {
   const say = SAY[pool.what]
   const left = pool.total - pool.promised
@@ -92,7 +92,7 @@ export function poolWords(pool: Pool): PoolWords {
       pool.used === undefined
         ? 'use not reported'
         : `${say(pool.used)} in use (${formatPermille(pool.usedOf > 0 ? (pool.used / pool.usedOf) * 1000 : 0)})`,
-    free: left >= 0 ? `${say(left)} free` : `${say(-left)} more promised than there is`,
+    free: left >= 0 ? `${say(left)} not promised` : `${say(-left)} more promised than there is`,
     over: left < 0,
   }
 }

@@ -16,9 +16,9 @@ const told = (change: object = {}) =>
 it('adds up what hosts have, what is promised and what is in use', () => {
   const { pools } = capacityOf([told(), told()])
   expect(pools.map(poolWords)).toEqual([
-    { promised: '24 of 96 promised', used: '24 in use (25 %)', free: '72 free', over: false },
-    { promised: '128 GB of 256 GB promised', used: '64 GB in use (25 %)', free: '128 GB free', over: false },
-    { promised: '400 GB of 3.5 TB promised', used: '600 GB in use (17 %)', free: '3.1 TB free', over: false },
+    { promised: '24 of 96 promised', used: '24 in use (25 %)', free: '72 not promised', over: false },
+    { promised: '128 GB of 256 GB promised', used: '64 GB in use (25 %)', free: '128 GB not promised', over: false },
+    { promised: '400 GB of 3.5 TB promised', used: '600 GB in use (17 %)', free: '3.1 TB not promised', over: false },
   ])
 })
 
