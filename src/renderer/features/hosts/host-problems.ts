@@ -115,7 +115,7 @@ function slow(host: Host): HostProblem[] {
   const detail = host.accelerationDetail
   return [
     problem('slow', 'warn', {
-      what: `VMs on ${host.name} run by emulation${detail ? ` (${detail})` : ''}.`,
+      what: `VMs on ${host.name} run by emulation${detail ? `: ${detail.replace(/\.$/, '')}` : ''}.`,
       effect: 'They are many times slower than with KVM.',
       command: /permission|denied|not readable|EACCES/i.test(detail) ? `sudo usermod -aG kvm ${host.runsAs}` : '',
     }),

@@ -12,12 +12,12 @@ export function VmPorts({ vm }: { vm: Vm }) {
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   const mayPublish = vm.deletedAt === undefined && !vm.unowned
   return (
-    <div className="flex max-w-5xl flex-col gap-4">
+    <div className="mx-auto flex max-w-5xl flex-col gap-4">
       <section aria-label="Addresses" className="rounded-lg border border-line bg-panel px-4 py-3">
         <h2 className="mb-2 font-medium">Addresses</h2>
         <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1">
-          <Address name="On the host" address={vm.ip} />
-          {vm.network && <Address name={`On ${vm.network}`} address={vm.networkIp} />}
+          <Address name="On the host" address={vm.ip} none={noAddress(vm)} />
+          {vm.network && <Address name={`On ${vm.network}`} address={vm.networkIp} none="not known" />}
         </dl>
       </section>
       <section aria-label="Published ports" className="rounded-lg border border-line bg-panel">
@@ -33,7 +33,7 @@ export function VmPorts({ vm }: { vm: Vm }) {
         {ports.length === 0 ? (
           <p className="flex items-center gap-2 px-4 pb-4 text-dim">
             <Cable size={15} aria-hidden className="text-faint" />
-            Nothing is published. {vm.name} is reachable only from its host.
+            Nothing is published: a published port is the way to {vm.name} from other machines.
           </p>
         ) : (
           <DataTable
@@ -51,12 +51,17 @@ export function VmPorts({ vm }: { vm: Vm }) {
   )
 }
 
-function Address({ name, address }: { name: string; address: string }) {
+function noAddress({ hostUnknown, power }: Vm): string {
+  if (hostUnknown || power === undefined) return 'not known'
+  return power === 'running' ? 'none its host knows of; a published port leads in all the same' : 'none while it is off'
+}
+
+function Address({ name, address, none }: { name: string; address: string; none: string }) {
   return (
     <>
       <dt className="text-dim">{name}</dt>
       <dd className="flex items-center gap-1">
-        {address === '' ? <span className="text-faint">not known</span> : address}
+        {address === '' ? <span className="text-faint">{none}</span> : address}
         {address !== '' && <CopyButton text={address} label={`Copy ${address}`} />}
       </dd>
     </>

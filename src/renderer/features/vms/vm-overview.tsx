@@ -169,6 +169,11 @@ const ImageName = ({ vm }: { vm: Vm }) => (
   </span>
 )
 
+const accelerationWords = ({ acceleration, power }: Vm) =>
+  acceleration === 'tcg'
+    ? 'none (tcg): emulated, many times slower than with KVM'
+    : acceleration || (power === 'running' ? 'not told yet' : '–')
+
 function Resources({ vm }: { vm: Vm }) {
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   return (
@@ -177,7 +182,7 @@ function Resources({ vm }: { vm: Vm }) {
         rows={[
           ...useRows(vm),
           ['Image', <ImageName key="image" vm={vm} />],
-          ['Acceleration', vm.acceleration || (vm.power === 'running' ? 'not told yet' : '–')],
+          ['Acceleration', accelerationWords(vm)],
           [
             'Clock',
             hasClock(vm) ? (
