@@ -8,7 +8,7 @@ import type { Need } from './need.ts'
 import { NeedButton } from './need-button.tsx'
 import { CAUSES, groupName, groupNames, isGroup, linesOf, type NeedLine } from './needs-you.ts'
 
-const SHOWN = 8
+const SHOWN = 5
 
 /** What needs a person, the most pressing first; each line has exactly one button. */
 export function NeedsList({ needs }: { needs: readonly Need[] }) {

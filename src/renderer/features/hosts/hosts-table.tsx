@@ -114,7 +114,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '240px',
+    width: '256px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
@@ -122,7 +122,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'address',
     header: 'Address',
-    width: '144px',
+    width: 'auto',
     from: 'middle',
     sort: (h) => h.address,
     cell: (h) =>
@@ -152,7 +152,7 @@ export const hostColumns: TableColumn<Host>[] = [
     sort: (h) => h.agentVersion || undefined,
     cell: (h) => <AgentCell host={h} />,
   },
-  { id: 'vms', header: 'VMs', width: '66px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
+  { id: 'vms', header: 'VMs', width: '60px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {
     id: 'cpu',
     header: 'CPU',

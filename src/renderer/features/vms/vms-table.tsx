@@ -166,7 +166,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '214px',
+    width: '228px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
@@ -174,7 +174,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'host',
     header: 'Host',
-    width: '124px',
+    width: '118px',
     sort: (vm) => vm.hostName,
     cell: (vm) => (
       <a href={hrefOf({ page: 'host', id: vm.hostId, tab: 'overview' })} className="hover:underline">
@@ -236,7 +236,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'uptime',
     header: 'Up for',
-    width: '104px',
+    width: '96px',
     from: 'middle',
     sort: (vm) => msOf(vm.startedAt),
     cell: (vm) => <UptimeCell vm={vm} />,
