@@ -37,7 +37,7 @@ export interface StoreFacts {
 }
 
 /** What this app is and runs on. */
-export const aboutFile = (labels: Labels, about: AboutFacts): BundleText =>
+export const aboutFile = (labels: Labels, about: AboutFacts): Promise<BundleText> =>
   fileOf(labels, 'about.txt', 'This app and the computer it runs on: versions and sizes.', (r) => [
     'Eitri',
     ...facts({
@@ -62,7 +62,7 @@ export const aboutFile = (labels: Labels, about: AboutFacts): BundleText =>
   ])
 
 /** The store without its contents, and what is set here. */
-export const storeFile = (labels: Labels, store: StoreFacts): BundleText =>
+export const storeFile = (labels: Labels, store: StoreFacts): Promise<BundleText> =>
   fileOf(labels, 'store-and-settings.txt', 'The store without its contents, and settings of this app.', (r) => [
     'store',
     ...facts({
@@ -80,7 +80,7 @@ const ACTION = /^[a-z]{1,20}(_[a-z]{1,20})*\.[a-z]{1,20}(_[a-z]{1,20}){0,4}$/
 const CLIENTS = ['app', 'cli', 'mcp', 'api', 'eitri']
 
 /** Who did what, newest first: what was changed by its field, not by its value. */
-export const auditFile = (labels: Labels, rows: readonly AuditRow[]): BundleText =>
+export const auditFile = (labels: Labels, rows: readonly AuditRow[]): Promise<BundleText> =>
   fileOf(labels, 'audit.txt', 'The newest entries of the trail: what was asked, not with which values.', (r) =>
     rows.map((row) =>
       [

@@ -3,9 +3,10 @@ import { FAULT_CODES } from '../../../ipc/faults.ts'
 import type { FleetState } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { type BundleText, facts, fileOf } from './bundle-file.ts'
+import { type BundleText, eachOf, facts, fileOf } from './bundle-file.ts'
 import type { Labels } from './labels.ts'
 import type { Redactor } from './redactor.ts'
 
@@ -26,22 +27,23 @@ const STATES = [
 const CODES: readonly string[] = FAULT_CODES
 
 /** What of a fleet is told: states, numbers and codes. Sentences lose every word that is not this app's own. */
-export function fleetFiles(labels: Labels, state: FleetState): BundleText[] {
+export async function fleetFiles(labels: Labels, state: FleetState): Promise<BundleText[]> {
   return [
-    fileOf(labels, 'hosts.txt', 'Hosts: how they are reached, what keeps them from answering, what they have.', (r) =>
-      state.hosts.flatMap((host) => hostLines(r, host)),
+    await fileOf(
+      labels,
+      'hosts.txt',
+      'Hosts: how they are reached, what keeps them from answering, what they have.',
+      (r) => eachOf(state.hosts, (host) => hostLines(r, host)),
     ),
-    fileOf(labels, 'vms.txt', 'VMs: what they should be, what their hosts last said of them.', (r) =>
-      state.vms.flatMap((vm) => vmLines(r, vm)),
+    await fileOf(labels, 'vms.txt', 'VMs: what they should be, what their hosts last said of them.', (r) =>
+      eachOf(state.vms, (vm) => vmLines(r, vm)),
     ),
-    fileOf(labels, 'images-and-ports.txt', 'Images and published ports: kinds, sizes and states.', (r) => [
-      ...state.images.flatMap((image) => imageLines(r, image)),
-      ...state.ports.map((port) =>
-        `port of ${r.label('vm', port.vmId)} on ${r.label('host', port.hostId)}: ${r.word(port.protocol, STATES)} ${port.hostPort} to ${port.guestPort}, ${r.word(port.scope, STATES)}, ${r.word(port.state ?? 'unknown', STATES)} ${r.sentence(port.reason)}`.trimEnd(),
-      ),
-    ]),
-    fileOf(labels, 'tasks.txt', 'Tasks that run or ran lately, with their steps and faults.', (r) =>
-      state.tasks.flatMap((task) => taskLines(r, task)),
+    await fileOf(labels, 'images-and-ports.txt', 'Images and published ports: kinds, sizes and states.', function* (r) {
+      yield* eachOf(state.images, (image) => imageLines(r, image))
+      yield* eachOf(state.ports, (port) => [portLine(r, port)])
+    }),
+    await fileOf(labels, 'tasks.txt', 'Tasks that run or ran lately, with their steps and faults.', (r) =>
+      eachOf(state.tasks, (task) => taskLines(r, task)),
     ),
   ]
 }
@@ -182,6 +184,9 @@ function imageLines(r: Redactor, image: Image): string[] {
     }),
   ]
 }
+
+const portLine = (r: Redactor, port: Port): string =>
+  `port of ${r.label('vm', port.vmId)} on ${r.label('host', port.hostId)}: ${r.word(port.protocol, STATES)} ${port.hostPort} to ${port.guestPort}, ${r.word(port.scope, STATES)}, ${r.word(port.state ?? 'unknown', STATES)} ${r.sentence(port.reason)}`.trimEnd()
 
 function taskLines(r: Redactor, task: Task): string[] {
   return [

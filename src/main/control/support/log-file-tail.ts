@@ -36,7 +36,11 @@ const NAMES: Record<string, 'host' | 'vm' | 'ca' | 'tenant' | 'task'> = {
 }
 
 /** The end of the log; lines that name something of another tenant are not in it. */
-export const logFile = (labels: Labels, lines: readonly string[], isForeign: (line: string) => boolean): BundleText =>
+export const logFile = (
+  labels: Labels,
+  lines: readonly string[],
+  isForeign: (line: string) => boolean,
+): Promise<BundleText> =>
   fileOf(labels, 'log.txt', 'The end of the log of the control plane, oldest first.', function* (r) {
     for (const line of lines) {
       if (isForeign(line)) continue

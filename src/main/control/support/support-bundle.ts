@@ -59,11 +59,11 @@ export class SupportBundle {
     const state = fleet(tenant)
     const labels = knownOf(tenant, state)
     return [
-      aboutFile(labels, about()),
-      ...fleetFiles(labels, state),
-      storeFile(labels, store(tenant)),
-      auditFile(labels, audit(tenant, MAX_AUDIT)),
-      ...(tenant === DEFAULT_TENANT ? [logFile(labels, await tailOf(logPath), this.#foreign(tenant))] : []),
+      await aboutFile(labels, about()),
+      ...(await fleetFiles(labels, state)),
+      await storeFile(labels, store(tenant)),
+      await auditFile(labels, audit(tenant, MAX_AUDIT)),
+      ...(tenant === DEFAULT_TENANT ? [await logFile(labels, await tailOf(logPath), this.#foreign(tenant))] : []),
     ]
   }
 
