@@ -22,7 +22,7 @@ async function main(only: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true })
   if (only.length === 0)
     for (const file of await readdir(FOLDER)) if (file.endsWith('.png')) await rm(join(FOLDER, file))
-  const wrong = await takeScreens(screens, FOLDER, NOW, palettePng)
+  const wrong = await takeScreens(screens, { folder: FOLDER, now: NOW, pack: palettePng })
   await writeFile(join(FOLDER, 'README.md'), index(all))
   for (const text of wrong) console.error(text)
   console.log(`${screens.length * 2} pictures in docs/screens`)

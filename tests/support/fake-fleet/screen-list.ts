@@ -11,6 +11,8 @@ export interface Screen extends Pick<Shot, 'scene' | 'path' | 'act' | 'settleMs'
   name: string
   /** What the list of screens says of it. */
   says: string
+  /** Reached by its address alone, in a window that was elsewhere. */
+  isPlace?: boolean
 }
 
 const nameOf = (route: Route) =>
@@ -27,7 +29,14 @@ const shotNamed = (name: string): Shot => {
   return shot
 }
 
+const drawn = async (page: Page) => {
+  await page.locator('main canvas').first().waitFor()
+}
+
 const ACTS: Partial<Record<string, NonNullable<Shot['act']>>> = {
+  'host-overview': drawn,
+  'vm-overview': drawn,
+  'vm-clock': drawn,
   'vm-console': live,
   consoles: shotNamed('c0-workspace').act ?? live,
 }
@@ -37,7 +46,14 @@ function places(state: FleetState): Screen[] {
   return everyRoute(state).map((route) => {
     const name = nameOf(route)
     const act = ACTS[name]
-    return { name, says: '', path: hrefOf(route).slice(1), scene: wholeScene, ...(act ? { act } : {}) }
+    return {
+      name,
+      says: '',
+      path: hrefOf(route).slice(1),
+      scene: wholeScene,
+      isPlace: name !== 'consoles',
+      ...(act ? { act } : {}),
+    }
   })
 }
 

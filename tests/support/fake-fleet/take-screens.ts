@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import { aTrail } from './activity-scene.ts'
 import { FakeConsole } from './fake-console.ts'
 import { FakeFleet } from './fake-fleet.ts'
@@ -11,41 +11,49 @@ import { serveFake } from './serve-fake.ts'
 
 const SIZE = { width: 1280, height: 800 }
 const SETTLE_MS = 700
-const CALL_TIMEOUT_MS = 8000
+const RESTYLE_MS = 250
+const CALL_TIMEOUT_MS = 20_000
 
-/** Writes `<name>-light.png` and `<name>-dark.png` of each screen; `pack` makes the bytes smaller. Answers what went wrong. */
-export async function takeScreens(
-  screens: readonly Screen[],
-  folder: string,
-  now: number,
-  pack: (png: Buffer) => Buffer,
-): Promise<string[]> {
+export interface TakeOptions {
+  folder: string
+  /** When the pictures are taken. */
+  now: number
+  /** Makes the bytes of a picture fewer. */
+  pack: (png: Buffer) => Buffer
+}
+
+/** Writes `<name>-light.png` and `<name>-dark.png` of each screen; answers what went wrong. */
+export async function takeScreens(screens: readonly Screen[], options: TakeOptions): Promise<string[]> {
   const browser = await chromium.launch({
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
   })
-  const wrong: string[] = []
   try {
-    for (const screen of screens)
-      for (const scheme of ['light', 'dark'] as const) {
-        const { png, complaints } = await picture(browser, screen, scheme, now)
-        await writeFile(join(folder, `${screen.name}-${scheme}.png`), pack(png))
-        wrong.push(...complaints.map((text) => `${screen.name}-${scheme}: ${text}`))
-      }
+    const wrong: string[] = []
+    for (const tour of tours(screens)) wrong.push(...(await take(browser, tour, options)))
+    return wrong
   } finally {
     await browser.close()
   }
-  return wrong
 }
 
-async function picture(browser: Browser, screen: Screen, colorScheme: 'light' | 'dark', now: number) {
+/** The places of one fleet are walked in one window; each of the others has a window and a fleet of its own. */
+function tours(screens: readonly Screen[]): Screen[][] {
+  const walked = screens.filter(({ isPlace }) => isPlace)
+  const rest = screens.filter(({ isPlace }) => !isPlace).map((screen) => [screen])
+  return walked.length > 0 ? [walked, ...rest] : rest
+}
+
+async function take(browser: Browser, tour: readonly Screen[], { folder, now, pack }: TakeOptions): Promise<string[]> {
   startIdsAnew()
-  const fleet = new FakeFleet(screen.scene(now))
+  const [first] = tour as [Screen]
+  const fleet = new FakeFleet(first.scene(now))
   fleet.audit = aTrail(fleet.state, now)
   const consoles = new FakeConsole(BOOT_LOG)
+  for (const { id, name } of fleet.state.vms) consoles.lines.set(id, { text: BOOT_LOG.replaceAll('web-12', name) })
   const served = await serveFake(fleet, consoles)
   const context = await browser.newContext({
-    ...{ viewport: SIZE, colorScheme, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' },
+    ...{ viewport: SIZE, colorScheme: 'light', reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' },
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
@@ -54,16 +62,33 @@ async function picture(browser: Browser, screen: Screen, colorScheme: 'light' | 
   const complaints: string[] = []
   page.on('console', (said) => said.type() === 'error' && complaints.push(said.text()))
   page.on('pageerror', (error) => complaints.push(String(error)))
-  try {
-    await page.goto(`${served.url}/#${screen.path}`)
-    await page.locator('main').waitFor()
-    await screen.act?.(page, fleet, consoles)
-  } catch (error) {
-    complaints.push(String(error))
+  await page.goto(`${served.url}/#${first.path}`)
+  for (const screen of tour) {
+    try {
+      await page.evaluate((hash) => {
+        location.hash = hash
+      }, `#${screen.path}`)
+      await page.locator('main').waitFor()
+      await screen.act?.(page, fleet, consoles)
+    } catch (error) {
+      complaints.push(`${screen.name}: ${error}`)
+    }
+    for (const [scheme, png] of Object.entries(await inBothLooks(page, screen.settleMs ?? SETTLE_MS)))
+      await writeFile(join(folder, `${screen.name}-${scheme}.png`), pack(png))
   }
-  await page.waitForTimeout(screen.settleMs ?? SETTLE_MS)
-  const png = await page.screenshot({ animations: 'disabled', caret: 'hide' })
   await context.close()
   await served.close()
-  return { png, complaints }
+  return complaints
+}
+
+/** The page follows the system from light to dark. */
+async function inBothLooks(page: Page, settleMs: number) {
+  const shoot = () => page.screenshot({ animations: 'disabled', caret: 'hide' })
+  await page.waitForTimeout(settleMs)
+  const light = await shoot()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.waitForTimeout(RESTYLE_MS)
+  const dark = await shoot()
+  await page.emulateMedia({ colorScheme: 'light' })
+  return { light, dark }
 }
