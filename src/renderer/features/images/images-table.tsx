@@ -35,7 +35,7 @@ export const imageColumns: TableColumn<Image>[] = [
   {
     id: 'os',
     header: 'System',
-    width: '170px',
+    width: '196px',
     from: 'middle',
     sort: (i) => i.os || undefined,
     cell: (i) => i.os || none,
