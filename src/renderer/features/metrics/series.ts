@@ -46,7 +46,7 @@ const TAIL_STEPS = 2
 /** What to ask for so that it continues what is known with the same steps; undefined = all of it must be asked for. */
 export function tailOf(known: History | undefined, now: number): { spanS: number; samples: number } | undefined {
   const last = known?.samples.at(-1)
-  if (!known || !last || now < known.askedAt) return undefined
+  if (!known || !last || known.stepMs <= 0 || now < known.askedAt) return undefined
   const steps = Math.max(TAIL_STEPS, Math.ceil((now - last.atMs) / known.stepMs) + 1)
   return steps * known.stepMs > known.spanMs / 2 ? undefined : { spanS: (steps * known.stepMs) / 1000, samples: steps }
 }

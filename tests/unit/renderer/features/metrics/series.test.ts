@@ -58,6 +58,10 @@ describe('what is newer', () => {
     expect(tailOf(history(steps(NOW - 100_000, 10)), NOW - 60_000)).toBeUndefined()
   })
 
+  it('is all of it when its host named steps of no width, of which no number says how many are missing', () => {
+    expect(tailOf(history(steps(NOW - 100_000, 10), NOW, 0), NOW + 25_000)).toBeUndefined()
+  })
+
   it('takes the place of the step that was under way, and lets the oldest go', () => {
     const known = history(steps(NOW - HOUR, 360))
     const tail = {
