@@ -114,7 +114,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '256px',
+    width: '264px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
@@ -152,11 +152,11 @@ export const hostColumns: TableColumn<Host>[] = [
     sort: (h) => h.agentVersion || undefined,
     cell: (h) => <AgentCell host={h} />,
   },
-  { id: 'vms', header: 'VMs', width: '60px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
+  { id: 'vms', header: 'VMs', width: '66px', align: 'right', sort: (h) => h.vms, cell: (h) => h.vms },
   {
     id: 'cpu',
     header: 'CPU',
-    width: '122px',
+    width: '116px',
     from: 'middle',
     sort: (h) => hostUse(h).cpu?.used,
     cell: (h) => <CpuCell host={h} />,
@@ -164,7 +164,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'memory',
     header: 'RAM used',
-    width: '136px',
+    width: '146px',
     from: 'middle',
     sort: (h) => hostUse(h).memory?.used,
     cell: (h) => <MemoryCell host={h} />,
