@@ -13,7 +13,9 @@ import { closeTab, showTab, type Workspace } from './workspaces.ts'
 export function WorkspaceTabs({ workspace }: { workspace: Workspace }) {
   const names = useFleetShallow(({ vms, hosts }) =>
     workspace.tabs.map((tab) => {
-      const target = leaves(tab.layout).find(({ pane }) => pane === tab.active)?.target
+      const panes = leaves(tab.layout)
+      // a pane that is still being picked gives no name while another has one
+      const target = panes.find(({ pane }) => pane === tab.active)?.target ?? panes.find((p) => p.target)?.target
       if (!target) return 'New tab'
       const vm = vms.get(target.kind === 'console' ? target.vmId : target.id)
       return paneIdentity(target, vm, target.kind === 'shell' ? hosts.get(target.id) : undefined).name
