@@ -36,6 +36,12 @@ export interface TerminalSize {
 /** Largest terminal a shell is told of. */
 export const MAX_TERMINAL: TerminalSize = { rows: 1000, cols: 1000 }
 
+/** The size nearest to it that a shell may be told; a view without a size yet, or on a wall of screens, has none such. */
+export function withinTerminal({ rows, cols }: TerminalSize): TerminalSize {
+  const within = (n: number, most: number) => Math.min(most, Math.max(1, Math.floor(n) || 1))
+  return { rows: within(rows, MAX_TERMINAL.rows), cols: within(cols, MAX_TERMINAL.cols) }
+}
+
 /** Frames of one console, both ways; `id` is the window's own number for it. Offsets count serial bytes from 0. */
 export type ConsoleFrame =
   /** Window → broker. Absent `from` means `tailBytes` before the end. */

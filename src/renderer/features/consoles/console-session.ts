@@ -1,4 +1,4 @@
-import type { ConsoleFrame, ShellPlace, TerminalSize } from '../../../ipc/console-frames.ts'
+import { type ConsoleFrame, type ShellPlace, type TerminalSize, withinTerminal } from '../../../ipc/console-frames.ts'
 import { KiB, LIMITS, MiB } from '../../../ipc/units.ts'
 import { formatBytes } from '../../lib/format.ts'
 import { RESET_MODES, remark } from './terminal-modes.ts'
@@ -139,7 +139,8 @@ export class ConsoleSession {
   }
 
   /** Of the view; a shell that can be is told. */
-  resize(size: TerminalSize): void {
+  resize(view: TerminalSize): void {
+    const size = withinTerminal(view)
     if (size.rows === this.#size.rows && size.cols === this.#size.cols) return
     this.#size = size
     if (this.#state.resizes && this.#state.link === 'live')

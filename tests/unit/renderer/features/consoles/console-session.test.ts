@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ConsoleFrame } from '../../../../../src/ipc/console-frames.ts'
+import { type ConsoleFrame, decodeConsoleFrame, encodeConsoleFrame } from '../../../../../src/ipc/console-frames.ts'
 import { LIMITS } from '../../../../../src/ipc/units.ts'
 import {
   type ConsoleLine,
@@ -427,6 +427,26 @@ describe('a shell', () => {
     const before = other.sent.length
     other.session.resize({ rows: 50, cols: 90 })
     expect(other.sent).toHaveLength(before)
+  })
+
+  it.each([
+    [
+      { rows: 0, cols: 0 },
+      { rows: 1, cols: 1 },
+    ],
+    [
+      { rows: Number.NaN, cols: Number.NaN },
+      { rows: 1, cols: 1 },
+    ],
+    [
+      { rows: 300, cols: 1536 },
+      { rows: 300, cols: 1000 },
+    ],
+  ])('in a view of %j is told the nearest size it can have: another one would end every console', (view, told) => {
+    const c = aShell()
+    opened(c, true)
+    c.session.resize(view)
+    expect(decodeConsoleFrame(encodeConsoleFrame(c.sent.at(-1)!))).toEqual({ type: 'resize', id: 1, ...told })
   })
 
   it('ends with its connection and says so; another one writes below its text', () => {
