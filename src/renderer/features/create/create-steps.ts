@@ -3,6 +3,7 @@ import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatBytes, formatGib, formatMemory, plural } from '../../lib/format.ts'
+import { webHost } from '../../lib/web-host.ts'
 import { type CreateVmDraft, type checkedShape, wishedPorts } from './create-vm-draft.ts'
 import { createToRunning, rangeText, sendingRate, transferText } from './estimates.ts'
 import type { Place } from './placement.ts'
@@ -50,7 +51,7 @@ function imageStep(image: Image | undefined, place: Place | undefined, tasks: re
   if (isOn(image, place)) return { text: `Use ${image.name}, already on ${place?.host.name}` }
   if (image.url)
     return {
-      text: `Fetch ${image.name}${sizeText(image)} from ${new URL(image.url).host}`,
+      text: `Fetch ${image.name}${sizeText(image)} from ${webHost(image.url)}`,
       time: 'as fast as that server sends',
     }
   return {

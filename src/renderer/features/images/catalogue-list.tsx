@@ -2,6 +2,7 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { CatalogueImage } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import { webHost } from '../../lib/web-host.ts'
 import { useHosts, useTasks } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
@@ -51,7 +52,7 @@ function Entry({ entry, makeDefault, onAdded }: { entry: CatalogueImage; makeDef
     <li className="flex flex-wrap items-center gap-x-3">
       <span className="w-16">{entry.arch}</span>
       <span className="text-dim text-xs">
-        {aboutText(entry)} from {new URL(entry.url).host}, {where}
+        {aboutText(entry)} from {webHost(entry.url)}, {where}
       </span>
       <span className="ml-auto">
         {entry.addedAs ? (

@@ -54,6 +54,7 @@ describe('what creating will do', () => {
     const first = (change: object) => steps(anImage({ name: 'deb', sizeBytes: 5_000_000n, ...change }))[0]?.text
     expect(first({ cachedOn: ['h1'] })).toBe('Use deb, already on rack')
     expect(first({ url: 'https://a.example.test/x.img' })).toBe('Fetch deb (5.0 MB) from a.example.test')
+    expect(first({ url: 'no address' })).toBe('Fetch deb (5.0 MB) from no address')
     expect(first({ url: '' })).toBe('Send deb (5.0 MB) to rack')
   })
 
