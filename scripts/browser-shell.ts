@@ -11,6 +11,7 @@ import { root } from './root.ts'
 /** The link works this long; then its page goes. */
 const LINK_MS = 60_000
 const STOP_TIMEOUT_MS = 10_000
+const WINDOW_OPENS = 'The window opens. Closing it ends this program; VMs and the agent of this computer go on.'
 
 interface Ready {
   attached: boolean
@@ -69,6 +70,7 @@ async function openWindow({ url, attached }: Ready, dir: string, stopped: Promis
   const taken = profileTaken(join(dir, 'profile'))
   const child = spawn(browser.path, windowArguments(page, dir), { stdio: 'ignore', detached: true })
   const late = setTimeout(() => rmSync(page, { force: true }), LINK_MS)
+  child.once('spawn', () => console.log(attached ? 'The window opens.' : WINDOW_OPENS))
   try {
     await Promise.race([once(child, 'exit'), stopped.then(() => child.kill())])
     // the window went to the Chromium that had the profile, and nothing here sees it close
