@@ -1,5 +1,6 @@
 import {
   breaksAt,
+  type ClockWord,
   type GuestClockFacts,
   guestClockState,
   type HostClockFacts,
@@ -30,10 +31,39 @@ export interface ClockHeadline {
   guestId?: string
 }
 
+/** What the headline takes from guests; whoever has thousands of them counts as they change. */
+export interface GuestTally {
+  /** Those that drift or jumped. */
+  off: readonly GuestWithClock[]
+  silent: number
+  all: number
+}
+
+function tallyOf(guests: readonly GuestWithClock[]): GuestTally {
+  const words = guests.map(({ clock }) => guestClockState(clock).word)
+  return {
+    off: guests.filter((_, i) => isOff(words[i])),
+    silent: words.filter((word) => word === 'Not reported').length,
+    all: guests.length,
+  }
+}
+
+/** Whether a guest with such a word needs its clock set. */
+export const isOff = (word: ClockWord | undefined): boolean => word === 'Drifting' || word === 'Jumped'
+
 /** The wrong clock is named first: what hangs on it cannot be right before it is. */
-export function clockHeadline(hosts: readonly HostWithClock[], guests: readonly GuestWithClock[]): ClockHeadline {
+export const clockHeadline = (hosts: readonly HostWithClock[], guests: readonly GuestWithClock[]): ClockHeadline =>
+  clockHeadlineOf(hosts, tallyOf(guests))
+
+/** The same from guests that are counted already. */
+export function clockHeadlineOf(hosts: readonly HostWithClock[], guests: GuestTally): ClockHeadline {
   return (
-    appWrong(hosts) ?? hostWrong(hosts) ?? undecided(hosts) ?? guestOff(guests) ?? unkept(hosts) ?? calm(hosts, guests)
+    appWrong(hosts) ??
+    hostWrong(hosts) ??
+    undecided(hosts) ??
+    guestOff(guests.off) ??
+    unkept(hosts) ??
+    calm(hosts, guests)
   )
 }
 
@@ -81,9 +111,7 @@ function undecided(hosts: readonly HostWithClock[]): ClockHeadline | undefined {
 
 function guestOff(guests: readonly GuestWithClock[]): ClockHeadline | undefined {
   const off = guests
-    // Guests are whole VMs here, thousands of them: none is copied.
     .map((guest) => ({ guest, state: guestClockState(guest.clock) }))
-    .filter(({ state }) => state.word === 'Drifting' || state.word === 'Jumped')
     .sort((a, b) => b.state.offMs - a.state.offMs)
   const [worst] = off
   if (!worst) return undefined
@@ -112,10 +140,9 @@ function unkept(hosts: readonly HostWithClock[]): ClockHeadline | undefined {
   }
 }
 
-function calm(hosts: readonly HostWithClock[], guests: readonly GuestWithClock[]): ClockHeadline {
-  const silent = guests.filter(({ clock }) => guestClockState(clock).word === 'Not reported').length
+function calm(hosts: readonly HostWithClock[], { silent, all }: GuestTally): ClockHeadline {
   const hostTold = hosts.some(({ clock }) => hostClockState(clock).word !== 'Not reported')
-  if (silent === guests.length && !hostTold)
+  if (silent === all && !hostTold)
     return { tone: 'unknown', text: 'No clock is reported yet.', next: 'Guests need the guest agent to report theirs.' }
   const next =
     silent === 0

@@ -24,7 +24,7 @@ type ById<T> = ReadonlyMap<string, T>
 const listed = new WeakMap<object, readonly unknown[]>()
 
 /** The rows as one array for everybody, made once per state of the list. */
-function rowsOf<T>(rows: ById<T>): T[] {
+export function rowsOf<T>(rows: ById<T>): T[] {
   const known = listed.get(rows)
   if (known) return known as T[]
   const made = [...rows.values()]

@@ -1,13 +1,26 @@
 import { AlertTriangle, CheckCircle2, CircleHelp, XCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { ClockHeadline } from '../../../ipc/clock-headline.ts'
+import type { ClockHeadline, GuestTally } from '../../../ipc/clock-headline.ts'
 import { cx } from '../../lib/class-names.ts'
 import { hrefOf } from '../../routes.ts'
-import { useFleetShallow } from '../../state/use-fleet.ts'
+import type { FleetSnapshot } from '../../state/fleet-store.ts'
+import { rowsOf, useFleetShallow } from '../../state/use-fleet.ts'
 import { TONE_TEXT } from '../../ui/state-word.tsx'
+import { GuestTallies } from './guest-tallies.ts'
 import { headlineOf, stripWord } from './view-model.ts'
 
-export const useClockHeadline = (): ClockHeadline => useFleetShallow((f) => headlineOf(f.hosts, f.vms))
+const tallies = new GuestTallies()
+let made: { hosts: unknown; guests: GuestTally; headline: ClockHeadline } | undefined
+
+/** Asked at every change of the fleet, of which hardly any is one of clocks. */
+function headlineNow({ hosts, vms }: FleetSnapshot): ClockHeadline {
+  const guests = tallies.update(rowsOf(vms))
+  if (made?.hosts !== hosts || made.guests !== guests)
+    made = { hosts, guests, headline: headlineOf(hosts.values(), guests) }
+  return made.headline
+}
+
+export const useClockHeadline = (): ClockHeadline => useFleetShallow(headlineNow)
 
 const ICONS = { good: CheckCircle2, warn: AlertTriangle, bad: XCircle, unknown: CircleHelp }
 const FRAME = {

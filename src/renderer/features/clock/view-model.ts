@@ -1,5 +1,5 @@
 import { lookup } from '../../../ipc/base/lookup.ts'
-import { type ClockHeadline, clockHeadline } from '../../../ipc/clock-headline.ts'
+import { type ClockHeadline, clockHeadlineOf, type GuestTally } from '../../../ipc/clock-headline.ts'
 import {
   actWords,
   apartWords,
@@ -186,28 +186,9 @@ export const clockFilterRecord = ({ state, name, on, source, kind, kept, act }: 
   more: `${kept} ${act}`,
 })
 
-const words = new WeakMap<Vm, ClockWord>()
-
-/** Rows of the store keep their identity while nothing of them changes: most words are known from the time before. */
-function wordOf(vm: Vm): ClockWord {
-  const known = words.get(vm)
-  if (known) return known
-  const { word } = guestClockState(vm.clock)
-  words.set(vm, word)
-  return word
-}
-
 /** The sentence above all clocks, from hosts that answer and what runs on them. */
-export function headlineOf(hosts: ReadonlyMap<string, Host>, vms: ReadonlyMap<string, Vm>): ClockHeadline {
-  const off: Vm[] = []
-  let inStep: Vm | undefined
-  for (const vm of vms.values()) {
-    if (!hasClock(vm) || isClockOld(vm)) continue
-    if (wordOf(vm) !== 'In step') off.push(vm)
-    else inStep ??= vm
-  }
-  return clockHeadline([...hosts.values()].filter(isCurrent), inStep ? [...off, inStep] : off)
-}
+export const headlineOf = (hosts: Iterable<Host>, guests: GuestTally): ClockHeadline =>
+  clockHeadlineOf([...hosts].filter(isCurrent), guests)
 
 /** A word for the strip below every page. */
 export function stripWord({ tone }: ClockHeadline): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Host } from '../../../../../src/ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
+import { GuestTallies } from '../../../../../src/renderer/features/clock/guest-tallies.ts'
 import {
   CLOCK_FILTER_FIELDS,
   clockFilterRecord,
@@ -17,8 +18,7 @@ import { aGuestClock, aHost, aHostClock, at, aVm } from '../../../../support/fak
 
 const NOW = new Date(2026, 10, 30, 14, 2, 11).getTime()
 const off = (ms: number) => aGuestClock(ms, NOW)
-const headline = (hosts: Host[], vms: Vm[]) =>
-  headlineOf(new Map(hosts.map((h) => [h.id, h])), new Map(vms.map((vm) => [vm.id, vm])))
+const headline = (hosts: Host[], vms: Vm[]) => headlineOf(hosts, new GuestTallies().update(vms))
 
 describe('a row of the Clock page', () => {
   it('says how far a guest is off, what that breaks and what was done', () => {
