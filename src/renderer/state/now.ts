@@ -20,6 +20,15 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+/** What is made of the time; renders again only when that changed, not with every second. */
+export const useNowAs = <T extends string | number | undefined>(made: (nowMs: number) => T): T =>
+  useSyncExternalStore(subscribe, () => made(current))
+
+const MINUTE_MS = 60_000
+
+/** The time in whole minutes. */
+export const useMinute = (): number => useNowAs((now) => Math.floor(now / MINUTE_MS) * MINUTE_MS)
+
 /** The time, moving once a second, from one timer for the whole window; it rests while nothing shows an age. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => current)

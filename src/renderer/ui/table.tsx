@@ -1,5 +1,13 @@
-import { useCallback, useMemo, useRef, useState } from 'react'
-import { allToggled, type Chosen, chosenOf, ranged, selectionCount, toggled } from '../lib/row-selection.ts'
+import { memo, type RefObject, useCallback, useMemo, useRef, useState } from 'react'
+import {
+  allToggled,
+  type Chosen,
+  chosenOf,
+  ranged,
+  type SelectionCount,
+  selectionCount,
+  toggled,
+} from '../lib/row-selection.ts'
 import type { Line } from '../lib/row-tree.ts'
 import { usePreferences } from '../state/preferences.ts'
 import { shownColumns, useColumnChoice } from '../state/table-columns.ts'
@@ -7,7 +15,7 @@ import { SelectionBar } from './selection-bar.tsx'
 import { TableHead } from './table-head.tsx'
 import { type RowActs, TableRow } from './table-row.tsx'
 import { FROM, type TableColumn, type TableProps, type TableSelection } from './table-types.ts'
-import { type RowWindow, useRowWindow } from './use-row-window.ts'
+import { useRowWindow } from './use-row-window.ts'
 import { useTableKeys } from './use-table-keys.ts'
 import { useScrollAnchor, useTableLines } from './use-table-lines.ts'
 
@@ -15,6 +23,8 @@ export type { TableColumn } from './table-types.ts'
 
 const ROW_HEIGHT = { comfortable: 40, compact: 32 }
 const BOX_WIDTH = 40
+const Head = memo(TableHead) as typeof TableHead
+const Body = memo(Rows) as typeof Rows
 
 /** A sortable table that renders only the rows seen; rows are chosen, folded and opened by pointer and by key. */
 export function DataTable<T extends object>(props: TableProps<T>) {
@@ -26,7 +36,6 @@ export function DataTable<T extends object>(props: TableProps<T>) {
   const [sort, setSort] = useState(props.initialSort)
   const [active, setActive] = useState<string>()
   const { lines, hold, setCollapsed } = useTableLines(props, sort, scroller)
-  const seen = useRowWindow(scroller, rowHeight)
   useScrollAnchor(scroller, lines, rowHeight, `${sort.id} ${sort.desc} ${props.viewKey ?? ''}`)
 
   const latest = useRef({ props, lines })
@@ -59,15 +68,23 @@ export function DataTable<T extends object>(props: TableProps<T>) {
     chosen?.onSelect(new Set(on ? [...chosen.selected, ...countedIds(of.rows, of.rowId, chosen)] : []))
   }, [])
 
-  const at = useMemo(() => lines.findIndex(({ id }) => id === active), [lines, active])
+  const at = useMemo(() => (active === undefined ? -1 : lines.findIndex(({ id }) => id === active)), [lines, active])
+  const isAnyChosen = selection !== undefined && selection.selected.size > 0
+  const counted = useMemo(
+    () => (isAnyChosen ? countedIds(rows, rowId, selection) : []),
+    [isAnyChosen, selection, rows, rowId],
+  )
+  const count = isAnyChosen ? selectionCount(selection.selected, counted) : undefined
+  const chosen: Chosen | undefined = selection && chosenOfAll(count)
   const onKeyDown = useTableKeys({
     ...{ scroller, lines, at, rowHeight, acts },
-    ...{ canSelect: selection !== undefined, hasSelected: (selection?.selected.size ?? 0) > 0 },
+    ...{ canSelect: selection !== undefined, hasSelected: isAnyChosen },
     ...{ onSelectAll: chooseAll, onKey: props.onKey },
   })
-  const counted = useMemo(() => (selection ? countedIds(rows, rowId, selection) : []), [selection, rows, rowId])
-  const count = selection && selectionCount(selection.selected, counted)
-  const chosen: Chosen | undefined = count && (count.chosen === 0 ? 'no' : count.left === 0 ? 'yes' : 'some')
+  const headChoice = useMemo(
+    () => (props.name === undefined ? undefined : { name: props.name, columns: props.columns }),
+    [props.name, props.columns],
+  )
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -96,20 +113,20 @@ export function DataTable<T extends object>(props: TableProps<T>) {
               <col key={c.id} className={FROM[c.from ?? 'any']} style={{ width: c.width }} />
             ))}
           </colgroup>
-          <TableHead
+          <Head
             columns={columns}
             sort={sort}
             onSort={setSort}
             onChooseAll={chooseAll}
             {...(chosen ? { chosen } : {})}
-            {...(props.name === undefined ? {} : { choice: { name: props.name, columns: props.columns } })}
+            {...(headChoice ? { choice: headChoice } : {})}
           />
-          <Body {...{ lines, seen, at, rowHeight, columns, acts, props }} />
+          <Body {...{ scroller, lines, at, rowHeight, columns, acts }} dimmed={props.dimmed} selection={selection} />
         </table>
       </div>
-      {count && selection && selection.selected.size > 0 && (
+      {count && (
         <SelectionBar count={count} onAll={() => chooseAll(true)} onClear={() => chooseAll(false)}>
-          {bulk?.(counted.filter((id) => selection.selected.has(id)))}
+          {bulk?.(counted.filter((id) => selection?.selected.has(id)))}
         </SelectionBar>
       )}
     </div>
@@ -120,23 +137,30 @@ export function DataTable<T extends object>(props: TableProps<T>) {
 const countedIds = <T,>(rows: readonly T[], rowId: (row: T) => string, { membersOf }: TableSelection<T>): string[] =>
   membersOf ? rows.filter((row) => !membersOf(row)).map(rowId) : rows.map(rowId)
 
+function chosenOfAll(count: SelectionCount | undefined): Chosen {
+  if (count === undefined || count.chosen === 0) return 'no'
+  return count.left === 0 ? 'yes' : 'some'
+}
+
 function chosenRow<T>(id: string, row: T, { selected, membersOf }: TableSelection<T>): Chosen {
   const members = membersOf?.(row)
   return members ? chosenOf(selected, members) : selected.has(id) ? 'yes' : 'no'
 }
 
 interface BodyProps<T> {
+  scroller: RefObject<HTMLDivElement | null>
   lines: readonly Line<T>[]
-  seen: RowWindow
   at: number
   rowHeight: number
   columns: TableColumn<T>[]
   acts: RowActs
-  props: Pick<TableProps<T>, 'selection' | 'dimmed'>
+  dimmed: ((row: T) => boolean) | undefined
+  selection: TableSelection<T> | undefined
 }
 
 /** The rows seen, and the active one wherever it is: it has the focus, or an open menu. */
-function Body<T>({ lines, seen, at, rowHeight, columns, acts, props }: BodyProps<T>) {
+function Rows<T>({ scroller, lines, at, rowHeight, columns, acts, dimmed, selection }: BodyProps<T>) {
+  const seen = useRowWindow(scroller, rowHeight)
   const end = Math.min(seen.end, lines.length)
   const start = Math.min(seen.start, end)
   const one = (index: number) => {
@@ -148,8 +172,8 @@ function Body<T>({ lines, seen, at, rowHeight, columns, acts, props }: BodyProps
         key={id}
         {...{ id, row, index, columns, acts }}
         isActive={index === at || (at === -1 && index === 0)}
-        isDimmed={props.dimmed?.(row) ?? false}
-        {...(props.selection ? { chosen: chosenRow(id, row, props.selection) } : {})}
+        isDimmed={dimmed?.(row) ?? false}
+        {...(selection ? { chosen: chosenRow(id, row, selection) } : {})}
         {...(level === undefined ? {} : { level })}
         {...(expanded === undefined ? {} : { expanded })}
       />

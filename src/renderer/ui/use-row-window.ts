@@ -1,4 +1,4 @@
-import { type RefObject, useCallback, useLayoutEffect, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 
 /** Rows rendered before and after those seen, and how far one scrolls before others are. */
@@ -21,7 +21,8 @@ export function useRowWindow(scroller: RefObject<HTMLElement | null>, rowHeight:
     const end = Math.ceil((first + element.clientHeight / rowHeight + AROUND) / STEP) * STEP
     setSeen((was) => (was.start === start && was.end === end ? was : { start, end }))
   }, [scroller, rowHeight])
-  useLayoutEffect(() => {
+  // Not a layout effect: the rows are within the element scrolled, which is not there yet when theirs run.
+  useEffect(() => {
     const element = scroller.current
     if (!element) return
     measure()

@@ -100,23 +100,32 @@ export function useScrollAnchor<T>(
 ): void {
   const anchor = useRef<{ id: string; index: number } | undefined>(undefined)
   const shown = useRef(view)
+  /** As of the last scroll: asking the element after a change of rows would lay them out once more. */
+  const top = useRef(0)
   useLayoutEffect(() => {
     const element = scroller.current
     if (!element) return
     const was = anchor.current
-    if (view !== shown.current) element.scrollTop = 0
-    else if (was && element.scrollTop > 0 && lines[was.index]?.id !== was.id) {
+    if (view !== shown.current) {
+      top.current = 0
+      element.scrollTop = 0
+    } else if (was && top.current > 0 && lines[was.index]?.id !== was.id) {
       const now = lines.findIndex(({ id }) => id === was.id)
-      if (now !== -1) element.scrollTop += (now - was.index) * rowHeight
+      if (now !== -1) top.current = element.scrollTop += (now - was.index) * rowHeight
     }
     shown.current = view
     const remember = () => {
-      const index = Math.floor(element.scrollTop / rowHeight)
+      const index = Math.floor(top.current / rowHeight)
       const id = lines[index]?.id
       anchor.current = id === undefined ? undefined : { id, index }
     }
+    const onScroll = () => {
+      top.current = element.scrollTop
+      remember()
+    }
     remember()
-    element.addEventListener('scroll', remember, { passive: true })
-    return () => element.removeEventListener('scroll', remember)
+    // Ahead of the listener that renders rows: asked after it, the place would cost a layout of its own.
+    element.addEventListener('scroll', onScroll, { passive: true, capture: true })
+    return () => element.removeEventListener('scroll', onScroll, { capture: true })
   }, [scroller, lines, rowHeight, view])
 }

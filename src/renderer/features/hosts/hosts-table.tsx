@@ -4,7 +4,7 @@ import { formatAgo, formatMemoryBytes, formatPermille } from '../../lib/format.t
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { useIsChecking } from '../../state/checking.ts'
-import { useNow } from '../../state/now.ts'
+import { useNow, useNowAs } from '../../state/now.ts'
 import { Meter } from '../../ui/progress.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
@@ -24,10 +24,10 @@ const none = <span className="text-faint">–</span>
 
 /** What was last told: grey, with its age, while it is not what is. */
 function Told({ host, children }: { host: Host; children: ReactNode }) {
-  const now = useNow()
-  if (isCurrent(host)) return children
+  const age = useNowAs((now) => (isCurrent(host) ? undefined : asOf(host, now)))
+  if (age === undefined) return children
   return (
-    <span className="text-faint" title={asOf(host, now)}>
+    <span className="text-faint" title={age}>
       {children}
     </span>
   )
@@ -104,10 +104,10 @@ function LabelsCell({ host }: { host: Host }) {
 }
 
 function LastSeenCell({ host }: { host: Host }) {
-  const now = useNow()
   const at = msOf(host.lastSeenAt)
+  const text = useNowAs((now) => (at === undefined ? undefined : formatAgo(new Date(at), new Date(now))))
   if (at === undefined) return <span className="text-faint">never</span>
-  return <span title={new Date(at).toISOString()}>{formatAgo(new Date(at), new Date(now))}</span>
+  return <span title={new Date(at).toISOString()}>{text}</span>
 }
 
 export const hostColumns: TableColumn<Host>[] = [

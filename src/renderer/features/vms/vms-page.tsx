@@ -3,8 +3,9 @@ import { useCallback, useMemo, useState } from 'react'
 import { create } from 'zustand'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
+import { RowCount } from '../../lib/row-count.ts'
 import { hrefOf, replaceRoute } from '../../routes.ts'
-import { useNow } from '../../state/now.ts'
+import { useMinute } from '../../state/now.ts'
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { useScopedHosts, useScopedVms } from '../../state/scope.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'
@@ -104,13 +105,15 @@ function useSelection(): ReadonlySet<string> {
 
 /** State words with a clock time in them only change with the data; a minute is fine enough for matching them. */
 function useShown(vms: readonly Vm[], filter: string): readonly Vm[] {
-  const epoch = Math.floor(useNow() / 60_000) * 60_000
-  return useFilteredRows(vms, { filter, fields: VM_FILTER_FIELDS, record: vmFilterRecord, epoch })
+  return useFilteredRows(vms, { filter, fields: VM_FILTER_FIELDS, record: vmFilterRecord, epoch: useMinute() })
 }
+
+const isAlive = (vm: Vm) => vm.deletedAt === undefined
 
 function Title({ vms, shown, isFiltered }: { vms: readonly Vm[]; shown: number; isFiltered: boolean }) {
   const told = useFleet((f) => f.revision !== undefined)
-  const alive = vms.filter((vm) => !vm.deletedAt).length
+  const [living] = useState(() => new RowCount(isAlive))
+  const alive = living.update(vms)
   const held = vms.length - alive
   const whole = held === 0 ? `${alive}` : `${alive}, and ${held} in quarantine`
   const count = isFiltered ? `${shown} of ${vms.length}` : whole

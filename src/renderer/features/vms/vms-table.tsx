@@ -5,7 +5,7 @@ import { formatAgo, formatGib, formatMemory, formatMemoryBytes, formatPermille }
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { useIsChecking } from '../../state/checking.ts'
-import { useNow } from '../../state/now.ts'
+import { useMinute, useNowAs } from '../../state/now.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { type StateView, StateWord } from '../../ui/state-word.tsx'
@@ -18,7 +18,9 @@ import { VmMenu } from './vm-menu.tsx'
 import { useVmSheets } from './vm-sheets.tsx'
 
 export function VmState({ vm, strong }: { vm: Vm; strong?: boolean }) {
-  return <StateWord state={vmState(vm, useNow())} checking={useIsChecking(vm.hostId)} {...(strong ? { strong } : {})} />
+  return (
+    <StateWord state={vmState(vm, useMinute())} checking={useIsChecking(vm.hostId)} {...(strong ? { strong } : {})} />
+  )
 }
 
 function NameCell({ vm }: { vm: Vm }) {
@@ -55,10 +57,14 @@ function StateCell({ vm }: { vm: Vm }) {
 }
 
 function UptimeCell({ vm }: { vm: Vm }) {
-  const now = useNow()
-  if (vm.deletedAt) return <span className="text-hold">{quarantineLeft(vm, now) ?? 'unconfirmed'}</span>
+  const text = useNowAs((now) => (vm.deletedAt ? (quarantineLeft(vm, now) ?? 'unconfirmed') : upFor(vm, now)))
+  if (text === undefined) return none
+  return vm.deletedAt ? <span className="text-hold">{text}</span> : text
+}
+
+function upFor(vm: Vm, now: number): string | undefined {
   const at = msOf(vm.startedAt)
-  if (at === undefined || vm.power !== 'running' || vm.hostUnknown) return <span className="text-faint">–</span>
+  if (at === undefined || vm.power !== 'running' || vm.hostUnknown) return undefined
   return formatAgo(new Date(at), new Date(now)).replace(/ ago$/, '')
 }
 
