@@ -4,6 +4,7 @@ import { readlinkSync, rmSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { controlPaths } from '../src/main/control/node-ports.ts'
 import { findBrowser, windowArguments, writeLaunchPage } from '../src/main/serving/browser-window.ts'
 import { root } from './root.ts'
@@ -11,6 +12,7 @@ import { root } from './root.ts'
 /** The link works this long; then its page goes. */
 const LINK_MS = 60_000
 const STOP_TIMEOUT_MS = 10_000
+const HAND_OVER_MS = 10_000
 const WINDOW_OPENS = 'The window opens. Closing it ends this program; VMs and the agent of this computer go on.'
 
 interface Ready {
@@ -69,12 +71,14 @@ async function openWindow({ url, attached }: Ready, dir: string, stopped: Promis
   const page = await writeLaunchPage(dir, url)
   const taken = profileTaken(join(dir, 'profile'))
   const child = spawn(browser.path, windowArguments(page, dir), { stdio: 'ignore', detached: true })
-  const late = setTimeout(() => rmSync(page, { force: true }), LINK_MS)
+  const late = globalThis.setTimeout(() => rmSync(page, { force: true }), LINK_MS)
   child.once('spawn', () => console.log(attached ? 'The window opens.' : WINDOW_OPENS))
   try {
     await Promise.race([once(child, 'exit'), stopped.then(() => child.kill())])
     // the window went to the Chromium that had the profile, and nothing here sees it close
     if (!attached && taken) await stopped
+    // it has yet to read the page that is taken away below
+    if (attached && taken) await Promise.race([setTimeout(HAND_OVER_MS), stopped])
     return 0
   } catch (error) {
     console.error(`${browser.path} could not be started: ${(error as Error).message}`)
@@ -99,7 +103,7 @@ async function stopControl(control: ChildProcess): Promise<void> {
   if (control.exitCode !== null || control.signalCode !== null) return
   const gone = once(control, 'exit')
   control.kill('SIGTERM')
-  const late = setTimeout(() => control.kill('SIGKILL'), STOP_TIMEOUT_MS)
+  const late = globalThis.setTimeout(() => control.kill('SIGKILL'), STOP_TIMEOUT_MS)
   await gone
   clearTimeout(late)
 }
