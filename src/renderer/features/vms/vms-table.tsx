@@ -242,7 +242,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'uptime',
     header: 'Up for',
-    width: '96px',
+    width: '108px',
     from: 'middle',
     sort: (vm) => msOf(vm.startedAt),
     cell: (vm) => <UptimeCell vm={vm} />,
