@@ -14,7 +14,13 @@ async function main(only: readonly string[]): Promise<void> {
   await ensureParts(BROWSER_PARTS)
   await buildApart(['renderer'])
   // scenes look at the clock as they are made, and some while they are imported
-  Date.now = () => NOW
+  const { Date: RealDate } = globalThis
+  globalThis.Date = class extends RealDate {
+    constructor(...given: unknown[]) {
+      super(...((given.length === 0 ? [NOW] : given) as [number]))
+    }
+    static override now = () => NOW
+  } as DateConstructor
   const { screenList } = await import('../tests/support/fake-fleet/screen-list.ts')
   const { takeScreens } = await import('../tests/support/fake-fleet/take-screens.ts')
   const all = screenList(NOW)
