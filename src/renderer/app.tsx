@@ -21,8 +21,8 @@ import { VmsPage } from './features/vms/vms-page.tsx'
 import { hrefOf, type Route, useRoute } from './routes.ts'
 import { usePreferences } from './state/preferences.ts'
 import { useFleet } from './state/use-fleet.ts'
-import { Drawn } from './ui/drawn.tsx'
 import { EmptyState } from './ui/empty-state.tsx'
+import { PageBoundary } from './ui/page-boundary.tsx'
 import { Shell } from './ui/shell.tsx'
 import { Toasts } from './ui/toasts.tsx'
 
@@ -46,15 +46,13 @@ export function App() {
   return (
     <>
       <Shell route={firstRun ? { page: 'hosts', filter: '' } : route}>
-        <Drawn what="This page" of={hrefOf(route)}>
-          {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
-        </Drawn>
+        {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
       </Shell>
-      <Drawn what="This sheet" of={hrefOf(route)}>
+      <PageBoundary page={hrefOf(route)} className="fixed inset-x-4 bottom-12 z-50 mx-auto max-w-xl bg-panel">
         <VmSheets />
         <HostSheets />
         <PortSheets />
-      </Drawn>
+      </PageBoundary>
       <Toasts dark={dark} />
     </>
   )

@@ -24,7 +24,7 @@ async function visit(page: Page, href: string): Promise<void> {
     location.hash = hash
   }, href)
   await expect(page.locator('main'), href).not.toBeEmpty()
-  await expect(page.getByRole('alert', { name: 'could not be drawn' }), href).toHaveCount(0)
+  await expect(page.getByText('met a fault inside Eitri'), href).toHaveCount(0)
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
   await page.waitForFunction(() => document.querySelectorAll('main [aria-busy=true]').length === 0, undefined, {
     timeout: 5_000,

@@ -7,15 +7,23 @@ interface Caught {
   error: unknown
 }
 
-/** A page that breaks says so in its own place: the rest of the window, and everything behind it, goes on. */
-export class PageBoundary extends Component<{ page: string; children: ReactNode }, Caught> {
+interface BoundaryProps {
+  /** Another one is drawn anew. */
+  page: string
+  /** Of what says it. */
+  className?: string
+  children: ReactNode
+}
+
+/** A page or sheet that breaks says so in its own place: the rest of the window, and everything behind it, goes on. */
+export class PageBoundary extends Component<BoundaryProps, Caught> {
   override state: Caught = { error: undefined }
 
   static getDerivedStateFromError(error: unknown): Caught {
     return { error }
   }
 
-  override componentDidUpdate(before: { page: string }): void {
+  override componentDidUpdate(before: BoundaryProps): void {
     if (before.page !== this.props.page && this.state.error !== undefined) this.setState({ error: undefined })
   }
 
@@ -28,7 +36,7 @@ export class PageBoundary extends Component<{ page: string; children: ReactNode 
     if (error === undefined) return this.props.children
     const detail = error instanceof Error ? error.message : String(error)
     return (
-      <div className="h-full bg-panel p-5">
+      <div className={this.props.className ?? 'h-full bg-panel p-5'}>
         <FaultNotice
           fault={new Fault('app/bug', 'bug', { detail }).toData()}
           words={{
