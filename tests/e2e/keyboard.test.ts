@@ -93,8 +93,8 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await expect(app.sheet('Publish a port of web1')).toHaveCount(0)
     await keys.press('g', 'p')
     await expect(app.row('web1')).toBeVisible()
-    const [port] = (await desktop.must(['port', 'list'])) as { host_port: number }[]
-    await expect.poll(() => greeting(host.address, port?.host_port ?? 0), { timeout: 60_000 }).toMatch(/^SSH-2\.0/)
+    const { ports } = await desktop.must(['port', 'list'])
+    await expect.poll(() => greeting(host.address, ports[0].host_port), { timeout: 60_000 }).toMatch(/^SSH-2\.0/)
   })
 
   await test.step('finds the VM by the palette and stops it', async () => {
@@ -121,6 +121,7 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await keys.press('.')
     await keys.choose(page.getByRole('menuitem', { name: 'Undo delete' }))
     await expect(app.row('web1').getByText('Stopped')).toBeVisible({ timeout: 20_000 })
+    await keys.press('j')
     await expect(app.row('web1')).toBeFocused()
   })
 

@@ -3,6 +3,7 @@ import { Dialog as Radix } from 'radix-ui'
 import type { ReactNode, RefObject } from 'react'
 import { cx } from '../lib/class-names.ts'
 import { IconButton } from './button.tsx'
+import { useFocusReturn } from './focus-return.ts'
 
 export interface DialogProps {
   open: boolean
@@ -21,12 +22,14 @@ export interface DialogProps {
 
 /** A modal sheet. Escape and a click beside it close it; the focus goes back to where it came from. */
 export function Dialog({ open, onClose, title, description, children, footer, tone, wide, initialFocus }: DialogProps) {
+  const giveFocusBack = useFocusReturn(open)
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-black/35 dark:bg-black/60" />
         <Radix.Content
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
+          onCloseAutoFocus={giveFocusBack}
           onOpenAutoFocus={(event) => {
             if (!initialFocus?.current) return
             event.preventDefault()

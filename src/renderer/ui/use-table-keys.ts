@@ -52,6 +52,12 @@ const meant = (event: KeyboardEvent): string | undefined => defaultKeyOf(event.k
 const isOnRow = (target: EventTarget): target is HTMLElement =>
   target instanceof HTMLElement && (target.dataset['row'] !== undefined || target.matches('[data-row] [type=checkbox]'))
 
+/** A menu opens by a key or by what points, and not by a click. */
+function openMenu(row: HTMLElement): void {
+  const opens = new window.KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true })
+  row.querySelector('[data-row-menu]')?.dispatchEvent(opens)
+}
+
 /** Keys of the rows: one tab stop, j/k and arrows move, Enter opens, x chooses, ← → fold a tree. */
 export function useTableKeys<T>(of: KeysOf<T>) {
   const { lines, at, acts, canSelect, onSelectAll, onKey } = of
@@ -100,7 +106,7 @@ export function useTableKeys<T>(of: KeysOf<T>) {
     if (!line || !isOnRow(event.target)) return
     const onBox = event.target.dataset['row'] === undefined
     if (event.key === 'Enter') acts.open(line.id)
-    else if (meant(event) === '.' && !onBox) event.target.querySelector<HTMLElement>('[data-row-menu]')?.click()
+    else if (meant(event) === '.' && !onBox) openMenu(event.target)
     else if (!movedBy(event, line) && !chosenBy(event, line) && !(!onBox && toldBy(event, line))) return
     event.preventDefault()
   }
