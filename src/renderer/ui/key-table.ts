@@ -143,7 +143,7 @@ export function keyText(key: string): string {
     if (part === 'mod') return mac ? '⌘' : 'Ctrl'
     if (part === 'chord') return mac ? '⌘' : 'Ctrl Shift'
     if (part === 'alt') return mac ? '⌥' : 'Alt'
-    return SIGNS[part] ?? (part.length === 1 && key.includes('+') ? part.toUpperCase() : part.replace(/^f6$/, 'F6'))
+    return SIGNS[part] ?? (part.length === 1 && key.includes('+') ? part.toUpperCase() : part.replace(/^f(?=\d)/, 'F'))
   })
   return words.join(' ')
 }

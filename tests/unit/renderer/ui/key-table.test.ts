@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { holderOf, isRemappable, KEY_TABLE, keyOf, shippedKey } from '../../../../src/renderer/ui/key-table.ts'
+import { holderOf, isRemappable, KEY_TABLE, keyOf, keyText, shippedKey } from '../../../../src/renderer/ui/key-table.ts'
 
 const rows = KEY_TABLE.flatMap((group) => group.rows)
 const row = (id: string) => rows.find((r) => r.id === id)!
@@ -38,5 +38,9 @@ describe('the keys of the window', () => {
     expect(holderOf('c', 'console', {})).toBeUndefined()
     expect(holderOf('n', 'console', { 'create-vm': 'v' })).toBeUndefined()
     expect(holderOf('g', 'console', {})?.id, 'the first of two keys in a row').toBe('go-fleet')
+  })
+
+  it('are written as they stand on the keyboard', () => {
+    expect(['f6', 'shift+f8', 'g f'].map(keyText)).toEqual(['F6', 'Shift F8', 'g f'])
   })
 })
