@@ -89,6 +89,7 @@ test('many VMs are stopped, started, deleted and taken back at once, and a port 
   })
   await test.step('publishes a port of one, which answers from here', async () => {
     await app.row('ci-1').getByRole('link', { name: 'ci-1', exact: true }).click()
+    await expect(page.getByRole('heading', { name: 'ci-1' })).toBeVisible()
     await page.keyboard.press('p')
     const sheet = page.getByRole('dialog')
     await sheet.getByLabel('Port in the guest').fill('22')
