@@ -109,6 +109,8 @@ class HostLoop {
   readonly #stop = new AbortController()
   #handed: AgentLink | undefined
   #link: AgentLink | undefined
+  /** Why the last try or session ended; undefined while there is a link, and before the first end. */
+  #fault: Fault | undefined
   #attempt = 0
   /** Asked to dial while a try was under way that may end by what was true before. */
   #again = false
@@ -174,6 +176,7 @@ class HostLoop {
       const { fault, livedMs } = await this.#session()
       if (signal.aborted) return
       if (livedMs >= LIVED_MS && fault.code !== 'agent/superseded') this.#attempt = 0
+      this.#fault = fault
       const { state, stops } = judgeLink(fault)
       this.#deps.log.info('link.ended', { host: this.#hostId, code: fault.code, state, livedMs: Math.round(livedMs) })
       const delayMs = stops ? undefined : this.#delayMs(fault)
@@ -191,6 +194,7 @@ class HostLoop {
     this.#again = false
     try {
       this.#link = await this.#connect(signal)
+      this.#fault = undefined
       this.#dropHanded()
       this.#again = false
       upAt = clock.monotonic()
@@ -214,7 +218,7 @@ class HostLoop {
     this.#handed = undefined
     if (handed) return handed
     const { connectorOf, setLink } = this.#deps
-    setLink(this.#hostId, { state: 'connecting' })
+    setLink(this.#hostId, { state: 'connecting', ...(this.#fault ? { fault: this.#fault } : {}) })
     const connector = connectorOf(this.#hostId)
     if (!connector) throw new Fault('host/not-found', 'permanent', { host: this.#hostId })
     return this.#slots.run(signal, async () => {

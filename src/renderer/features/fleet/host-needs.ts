@@ -38,8 +38,6 @@ function linkNeeds(host: Host, nowMs: number, of: Of): Need[] {
   const keys: NeedAct = offeredKey(host) ? { kind: 'compare-keys', host } : open(host, 'ssh')
   if (fault?.code === 'agent/version-skew') return [of('agent-outdated', why, { kind: 'update-agent', host })]
   switch (host.link) {
-    case 'connecting':
-      return []
     case 'key_changed':
       return [of('key-changed', `This app did not sign in. ${unknownVms(host)}`.trim(), keys)]
     case 'key_not_trusted':
@@ -53,6 +51,8 @@ function linkNeeds(host: Host, nowMs: number, of: Of): Need[] {
     case 'agent_missing':
       return [of('agent-missing', why || unknownVms(host), open(host, 'agent'))]
     default: {
+      // The first try of all is no trouble yet; one after a failure is.
+      if (host.link === 'connecting' && !fault) return []
       const seen = msOf(host.lastSeenAt)
       const since = seen === undefined ? 'Never seen yet.' : `Last seen ${formatAgo(new Date(seen), new Date(nowMs))}.`
       return [of('unreachable', `${since} ${unknownVms(host)}`.trim(), { kind: 'reconnect', host })]

@@ -132,6 +132,21 @@ describe('the loop of a host', () => {
     await t.links.stop()
   })
 
+  it('says why the last try failed while it tries again, and no more once it is connected', async () => {
+    const t = theLinks()
+    t.tries.push(fault('host/unreachable'), aLink())
+    t.links.add(HOST)
+    await t.nextSleep()
+    t.passSleep()
+    await t.session()
+    expect(t.states.map(({ state, fault: why }) => [state, why?.code])).toEqual([
+      ['connecting', undefined],
+      ['unreachable', 'host/unreachable'],
+      ['connecting', 'host/unreachable'],
+    ])
+    await t.links.stop()
+  })
+
   it('starts from the floor again only after a link that lived', async () => {
     const t = theLinks()
     const short = aLink()

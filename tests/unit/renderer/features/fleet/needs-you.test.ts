@@ -135,6 +135,12 @@ describe('what needs a person', () => {
     expect(needs(calm)).toEqual([])
   })
 
+  it('is a host that is tried again after a failure, and none that is tried for the first time', () => {
+    const causes = (link: object) => needs(host({ link: 'connecting', ...link })).map(({ cause }) => cause)
+    expect(causes({})).toEqual([])
+    expect(causes({ linkFault: fault('host/unreachable') })).toEqual(['unreachable'])
+  })
+
   it('says nothing of VMs and ports whose host does not answer: they are unknown, and the host says so once', () => {
     const [down] = host({ link: 'unreachable' }).hosts!
     const lost = aVm({ hostUnknown: true, phase: 'failed', reason: 'vm/crash-loop' })
