@@ -169,9 +169,9 @@ describe.skipIf(netNamespaceImpossible())(
       const hears = server.spawn(['python3', '-c', HEARS])
       let heard = ''
       hears.stdout!.on('data', (text: Buffer) => (heard += text))
-      await expect.poll(() => heard).toBe('ready\n')
+      await expect.poll(() => heard, { timeout: 15_000 }).toBe('ready\n')
       await guests.get(WEB.vmId)!.must(['python3', '-c', SENDS])
-      await expect.poll(() => heard).toContain('6767')
+      await expect.poll(() => heard, { timeout: 15_000 }).toContain('6767')
       expect(heard).toBe('ready\n6767 \n')
     })
 
