@@ -33,9 +33,9 @@ export interface Expected {
 
 /** Names an agent may keep in its state directory, and in a VM's. */
 const STATE_FILES =
-  /^(identity\.json|desired\.bin(\.unreadable)?|revoked-certificates\.krl|agent\.log(\.1)?|agent\.lock|reserve|images\/|vms\/|trash\/|images\/usage\.json|images\/[0-9a-f]{64}(\.kernel\/(kernel|initrd|cmdline)?)?|vms\/[0-9a-f]{32}\/)$/
+  /^(identity\.json|history\.(bin|damaged)|desired\.bin(\.unreadable)?|revoked-certificates\.krl|agent\.log(\.1)?|agent\.lock|reserve|images\/|vms\/|trash\/|images\/usage\.json|images\/[0-9a-f]{64}(\.kernel\/(kernel|initrd|cmdline)?)?|vms\/[0-9a-f]{32}\/)$/
 const VM_FILES =
-  /^(record\.json|disk\.qcow2|seed\.iso|host_key|qemu\.(pid|log|json)|(qmp|serial|guest)\.sock|serial\.log(\.head)?)$/
+  /^(record\.json|history\.(bin|damaged)|disk\.qcow2|seed\.iso|host_key|qemu\.(pid|log|json)|(qmp|serial|guest)\.sock|serial\.log(\.head)?)$/
 
 export function look(stateDir: string): Sight {
   const { vmms, strays } = processesOf(stateDir, true)
