@@ -1,3 +1,5 @@
+import { desktopShell } from './bridge.ts'
+
 /** One open byte pipe for all consoles of this window; a frame per message. */
 export interface ConsoleDuplex {
   send(frame: Uint8Array<ArrayBuffer>): void
@@ -11,16 +13,9 @@ export interface DuplexEvents {
   onClose: (reason: string) => void
 }
 
-/** What the preload of the desktop shell offers; absent in a browser. */
-interface DesktopBridge {
-  openConsolePort(nonce: string): void
-}
-
-const bridge = (): DesktopBridge | undefined => (window as { eitri?: DesktopBridge }).eitri
-
 export const openConsoleDuplex = (events: DuplexEvents): ConsoleDuplex => {
-  const desktop = bridge()
-  return desktop ? openPort(desktop, events) : openSocket(events)
+  const { openConsolePort } = desktopShell()
+  return openConsolePort ? openPort(openConsolePort, events) : openSocket(events)
 }
 
 function openSocket({ onOpen, onFrame, onClose }: DuplexEvents): ConsoleDuplex {
@@ -41,7 +36,7 @@ function openSocket({ onOpen, onFrame, onClose }: DuplexEvents): ConsoleDuplex {
 
 const PORT_TIMEOUT_MS = 10_000
 
-function openPort(desktop: DesktopBridge, { onOpen, onFrame, onClose }: DuplexEvents): ConsoleDuplex {
+function openPort(ask: (nonce: string) => void, { onOpen, onFrame, onClose }: DuplexEvents): ConsoleDuplex {
   const nonce = crypto.randomUUID()
   let port: MessagePort | undefined
   let closed = false
@@ -66,6 +61,6 @@ function openPort(desktop: DesktopBridge, { onOpen, onFrame, onClose }: DuplexEv
   }
   const timer = setTimeout(() => end('the app did not answer'), PORT_TIMEOUT_MS)
   addEventListener('message', onGiven)
-  desktop.openConsolePort(nonce)
+  ask(nonce)
   return { send: (frame) => port?.postMessage(frame), close: () => end('') }
 }
