@@ -39,7 +39,8 @@ export function createVm(deps: VmCreateDeps, tenant: string, asked: CreateVmRequ
   const request = template ? withTemplate(asked, template) : asked
   const { name } = withDefaults(request, NO_OPINION)
   acceptUserData(request.cloudInit)
-  const host = chooseHost(candidates(deps, tenant), request.host, request.network)
+  const arch = request.image === '' ? '' : deps.images.resolve(request.image).arch
+  const host = chooseHost(candidates(deps, tenant), request.host, { network: request.network, arch })
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)
   checkNetwork(checked.network, host)

@@ -25,23 +25,43 @@ export interface HostCandidate {
   networks?: readonly string[]
 }
 
-/** The one named, the only one, or among those that serve the network and answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
-export function chooseHost(hosts: readonly HostCandidate[], wanted: string, network = ''): HostCandidate {
+/** What a VM asks of its host; empty = nothing. */
+interface HostWish {
+  network?: string
+  /** Of its image. */
+  arch?: string
+}
+
+/** The one named, the only one, or among those that can run it, serve the network and answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
+export function chooseHost(
+  hosts: readonly HostCandidate[],
+  wanted: string,
+  { network = '', arch = '' }: HostWish = {},
+): HostCandidate {
   if (wanted !== '') {
     const host = hosts.find((h) => h.name === wanted) ?? hosts.find((h) => h.id === wanted)
     if (!host) throw new Fault('host/not-found', 'permanent', { host: wanted })
     if (!host.accepting) throw notAccepting(host)
     return host
   }
-  const all = hosts.filter((h) => h.accepting)
-  const serving = all.filter((h) => network === '' || h.networks?.includes(network))
-  const accepting = serving.length > 0 ? serving : all
-  const answering = accepting.filter((h) => h.answering)
-  const [best] = [...(answering.length > 0 ? answering : accepting)].sort(
-    (a, b) => (b.freeMemMb ?? -1) - (a.freeMemMb ?? -1) || (a.name < b.name ? -1 : 1),
+  const wishes: ((h: HostCandidate) => boolean)[] = [
+    (h) => arch === '' || h.arch === '' || h.arch === arch,
+    (h) => network === '' || (h.networks?.includes(network) ?? false),
+    (h) => h.answering,
+  ]
+  const able = wishes.reduce(
+    someOf,
+    hosts.filter((h) => h.accepting),
   )
+  const [best] = able.toSorted((a, b) => (b.freeMemMb ?? -1) - (a.freeMemMb ?? -1) || (a.name < b.name ? -1 : 1))
   if (!best) throw hosts[0] ? notAccepting(hosts[0]) : new Fault('host/none', 'permanent')
   return best
+}
+
+/** Those of which it is true; all of them when it is true of none, so that what is wrong is said of a host. */
+function someOf(hosts: HostCandidate[], isTrue: (host: HostCandidate) => boolean): HostCandidate[] {
+  const some = hosts.filter(isTrue)
+  return some.length > 0 ? some : hosts
 }
 
 const notAccepting = ({ name, draining }: HostCandidate): Fault =>

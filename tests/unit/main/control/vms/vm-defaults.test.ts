@@ -52,9 +52,20 @@ describe('choice of host', () => {
 
   it('takes one that serves the network, however little memory it has free', () => {
     const hosts = [host('roomy', { freeMemMb: 4096, networks: [] }), host('small', { freeMemMb: 1, networks: ['lan'] })]
-    expect(chooseHost(hosts, '', 'lan').name).toBe('small')
-    expect(chooseHost(hosts, 'roomy', 'lan').name).toBe('roomy')
-    expect(chooseHost(hosts, '', 'dmz').name).toBe('roomy')
+    expect(chooseHost(hosts, '', { network: 'lan' }).name).toBe('small')
+    expect(chooseHost(hosts, 'roomy', { network: 'lan' }).name).toBe('roomy')
+    expect(chooseHost(hosts, '', { network: 'dmz' }).name).toBe('roomy')
+  })
+
+  it('takes one that can run the image, answering or not, before one that has room and cannot', () => {
+    const hosts = [
+      host('arm', { freeMemMb: 99_999, arch: 'aarch64' }),
+      host('small', { freeMemMb: 1, answering: false }),
+      host('silent', { freeMemMb: -1, arch: '', answering: false }),
+    ]
+    expect(chooseHost(hosts, '', { arch: 'x86_64' }).name).toBe('small')
+    expect(chooseHost(hosts, '', { arch: 'aarch64' }).name).toBe('arm')
+    expect(chooseHost([hosts[0]!], '', { arch: 'x86_64' }).name).toBe('arm')
   })
 })
 
