@@ -13,6 +13,7 @@ import { CREATE_SHOTS, IMAGE_SHOTS } from './shots-create.ts'
 import { ACTIVITY_SHOTS, FLEET_SHOTS, SETTINGS_SHOTS } from './shots-fleet.ts'
 import { HOST_SHOTS } from './shots-hosts.ts'
 import { METRICS_SHOTS } from './shots-metrics.ts'
+import { NEWCOMER_SHOTS } from './shots-newcomer.ts'
 import { ONBOARDING_SHOTS } from './shots-onboarding.ts'
 import { SHELL_SHOTS } from './shots-shell.ts'
 import { TRUST_SHOTS } from './shots-trust.ts'
@@ -444,6 +445,7 @@ export const SHOTS: Shot[] = [
   ...SETTINGS_SHOTS,
   ...ACTIVITY_SHOTS,
   ...METRICS_SHOTS,
+  ...NEWCOMER_SHOTS,
   ...CONSOLE_SHOTS,
   ...HOST_SHOTS,
   ...ONBOARDING_SHOTS,

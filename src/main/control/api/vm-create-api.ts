@@ -12,6 +12,7 @@ import { isAnswering } from '../sync/answering.ts'
 import type { Registry } from '../sync/registry.ts'
 import { withTemplate } from '../vms/template-plan.ts'
 import {
+  archsOf,
   type CheckedCreate,
   checkFits,
   checkNetwork,
@@ -39,8 +40,8 @@ export function createVm(deps: VmCreateDeps, tenant: string, asked: CreateVmRequ
   const request = template ? withTemplate(asked, template) : asked
   const { name } = withDefaults(request, NO_OPINION)
   acceptUserData(request.cloudInit)
-  const arch = request.image === '' ? '' : deps.images.resolve(request.image).arch
-  const host = chooseHost(candidates(deps, tenant), request.host, { network: request.network, arch })
+  const wish = { network: request.network, archs: archsOf(request, deps.images) }
+  const host = chooseHost(candidates(deps, tenant), request.host, wish)
   const image = chooseImage(request, deps.images, host)
   const checked = withDefaults({ ...request, name }, image.defaults)
   checkNetwork(checked.network, host)

@@ -28,15 +28,15 @@ export interface HostCandidate {
 /** What a VM asks of its host; empty = nothing. */
 interface HostWish {
   network?: string
-  /** Of its image. */
-  arch?: string
+  /** Its image is for these. */
+  archs?: readonly string[]
 }
 
 /** The one named, the only one, or among those that can run it, serve the network and answer the one with most free memory. Raises host/none, host/not-found, host/not-accepting. */
 export function chooseHost(
   hosts: readonly HostCandidate[],
   wanted: string,
-  { network = '', arch = '' }: HostWish = {},
+  { network = '', archs = [] }: HostWish = {},
 ): HostCandidate {
   if (wanted !== '') {
     const host = hosts.find((h) => h.name === wanted) ?? hosts.find((h) => h.id === wanted)
@@ -45,7 +45,7 @@ export function chooseHost(
     return host
   }
   const wishes: ((h: HostCandidate) => boolean)[] = [
-    (h) => arch === '' || h.arch === '' || h.arch === arch,
+    (h) => archs.length === 0 || h.arch === '' || archs.includes(h.arch),
     (h) => network === '' || (h.networks?.includes(network) ?? false),
     (h) => h.answering,
   ]
@@ -81,6 +81,14 @@ export const NO_OPINION = { vcpus: 0, memMb: 0, diskGb: 0 } as const
 export interface ImageSource {
   resolve(nameOrId: string): ImageRow
   findDefault(arch: string): ImageRow | undefined
+}
+
+const ARCHS = ['x86_64', 'aarch64']
+
+/** What a host has to be for the image that is asked for; empty = that is not known. Raises image/not-found. */
+export function archsOf(request: Pick<CreateVmRequest, 'image' | 'imageUrl'>, images: ImageSource): string[] {
+  if (request.image !== '') return [images.resolve(request.image).arch]
+  return request.imageUrl === '' ? ARCHS.filter((arch) => images.findDefault(arch)) : []
 }
 
 /** By name, by URL and digest, or the default of the host's architecture. Raises image/none-default, image/not-found, input/invalid. */

@@ -1,3 +1,5 @@
+import { useFleet } from '../../state/use-fleet.ts'
+import { SheetSubject } from '../../ui/sheet-subject.tsx'
 import { FitSheet } from './fit-sheet.tsx'
 import type { OpenConsole } from './open-consoles.ts'
 import { fitCommand, fitted, type PaneSheet } from './pane-acts.ts'
@@ -15,8 +17,20 @@ interface PaneSheetsProps {
   onClose: () => void
 }
 
-/** What of a pane asks or shows over it. */
-export function PaneSheets({ console, sheet, name, vmId, onClose }: PaneSheetsProps) {
+/** What of a pane asks or shows over it. Its text stays to be read when its VM is gone; the rest acts on the VM. */
+export function PaneSheets(props: PaneSheetsProps) {
+  const { name, vmId, sheet } = props
+  const isGone = useFleet((f) => vmId !== '' && sheet !== undefined && sheet !== 'text' && !f.vms.has(vmId))
+  const what =
+    'It was destroyed, or its host left the fleet. What this console showed stays in the pane until it is closed.'
+  return (
+    <SheetSubject key={String(sheet)} gone={isGone ? { title: `${name} is gone`, what } : undefined}>
+      <PaneSheet {...props} />
+    </SheetSubject>
+  )
+}
+
+function PaneSheet({ console, sheet, name, vmId, onClose }: PaneSheetsProps) {
   const { terminal } = console
   if (sheet === undefined || sheet === 'find') return null
   if (sheet === 'text') return <ReadAsText console={console} name={name} onClose={onClose} />

@@ -1,4 +1,4 @@
-import { FileUp, Redo2, Undo2 } from 'lucide-react'
+import { FilePlus2, FileUp, Redo2, Undo2 } from 'lucide-react'
 import { lazy, Suspense, useId, useRef, useState } from 'react'
 import type { Edit, Finding } from '../../../ipc/cloud-init/finding.ts'
 import { LIMITS } from '../../../ipc/units.ts'
@@ -14,7 +14,8 @@ import { readForm } from './form-view.ts'
 import type { Findings } from './use-findings.ts'
 
 const CodeEditor = lazy(() => import('./code-editor.tsx').then((m) => ({ default: m.CodeEditor })))
-const HINT = '#cloud-config\npackages:\n  - nginx'
+const EMPTY = 'Nothing is written here. Write a #cloud-config or a script, load a file, or insert the example.'
+const EXAMPLE = '#cloud-config\npackages:\n  - nginx\n'
 const VIEWS = [
   { id: 'yaml', label: 'YAML' },
   { id: 'form', label: 'Form' },
@@ -48,6 +49,16 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
       <div className="mb-2 flex flex-wrap items-center gap-2">
         <ViewToggle label="View of the user-data" views={VIEWS} value={view} onView={setView} />
         <LoadFile onText={onChange} onProblem={setLoadProblem} />
+        {value === '' && (
+          <Button
+            look="quiet"
+            title="A #cloud-config that installs nginx"
+            onClick={() => change([{ start: 0, end: 0, text: EXAMPLE }], 'alone')}
+          >
+            <FilePlus2 size={14} aria-hidden />
+            Insert an example
+          </Button>
+        )}
         <IconButton label="Undo in the user-data" onClick={() => editor.current?.undo()}>
           <Undo2 size={15} aria-hidden />
         </IconButton>
@@ -74,7 +85,7 @@ export function CloudInitPart({ value, findings, onChange }: CloudInitPartProps)
             ref={editor}
             label="cloud-init user-data"
             describedBy={note}
-            placeholder={HINT}
+            placeholder={EMPTY}
             value={value}
             findings={findings}
             onChange={onChange}

@@ -1,7 +1,7 @@
 import { Check, Copy } from 'lucide-react'
-import { cx } from '../../lib/class-names.ts'
 import { Button } from '../../ui/button.tsx'
 import { useCopied } from '../../ui/copy-text.tsx'
+import { PoolBar } from '../fleet/pool-bar.tsx'
 import type { CreateStep } from './create-steps.ts'
 import { GuestPreview, PreviewPart } from './guest-preview.tsx'
 import type { GuestText } from './guest-text.ts'
@@ -40,17 +40,16 @@ export function CreatePreview({ steps, guest, fleet, picked, stays, cli, script 
       </PreviewPart>
       <GuestPreview guest={guest} fleet={fleet} />
       {picked && (
-        <PreviewPart title={`What stays free on ${picked.place.host.name}`}>
-          <dl className="grid grid-cols-[5rem_1fr] gap-y-0.5">
-            {stays.map(({ label, text, over }) => (
-              <div key={label} className="contents">
-                <dt className="text-faint">{label}</dt>
-                <dd className={cx(over && 'text-warn')}>{text}</dd>
-              </div>
+        <PreviewPart title={`${picked.place.host.name} with this VM`}>
+          <div className="grid gap-3">
+            {stays.map((pool) => (
+              <PoolBar key={pool.what} pool={pool} />
             ))}
-          </dl>
+          </div>
           {stays.length === 0 && <p className="text-dim">It has not told what it has.</p>}
-          <p className="mt-1 text-faint text-xs">Not promised to VMs; guests share processors.</p>
+          <p className="mt-2 text-faint text-xs">
+            Promised counts this VM too, and VMs that are stopped; in use is measured now. Guests share processors.
+          </p>
         </PreviewPart>
       )}
       <PreviewPart title="The same on the command line">

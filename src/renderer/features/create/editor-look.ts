@@ -93,7 +93,7 @@ export const look = EditorView.theme({
     backgroundColor: 'color-mix(in srgb, var(--accent) 28%, transparent)',
   },
   '.cm-specialChar': { color: 'var(--faint)', fontSize: '10px' },
-  '.cm-placeholder': { color: 'var(--faint)' },
+  '.cm-placeholder': { color: 'var(--faint)', fontFamily: 'var(--font-sans, sans-serif)', fontStyle: 'italic' },
   '.cm-tooltip': {
     backgroundColor: 'var(--panel)',
     color: 'var(--ink)',

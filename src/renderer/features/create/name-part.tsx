@@ -19,7 +19,7 @@ export function NamePart({ draft, set, problem }: NameProps) {
         <TextField
           label="Name"
           value={draft.name}
-          problem={draft.name === '' ? 'name it' : problem('name')}
+          problem={problem('name') && (draft.name === '' ? 'name it' : problem('name'))}
           hint={
             free && (
               <span className="inline-flex items-center gap-1 text-good">

@@ -1,13 +1,14 @@
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { formatGib, formatMemory, plural } from '../../lib/format.ts'
-import { isCurrent, shareOf } from '../hosts/view-model.ts'
+import { capacityOf, type Pool } from '../fleet/capacity.ts'
+import { isCurrent, isEmulating, shareOf } from '../hosts/view-model.ts'
 
 export interface Need {
   vcpus: number
   memMb: number
   diskGb: number
-  /** Of the image; empty = not known. */
-  arch: string
+  /** Of the image, or of all that is a default; empty = not known. */
+  archs: readonly string[]
   /** Of an operator; empty = none. */
   network: string
 }
@@ -57,8 +58,7 @@ function refusalOf(host: Host, need: Need): string | undefined {
   const { capacity } = host
   if (host.status === 'decommissioning') return 'It is being removed'
   if (host.draining !== '') return 'It is being drained and takes no new VMs'
-  if (need.arch !== '' && host.arch !== '' && host.arch !== need.arch)
-    return `It is ${host.arch}, and the image is for ${need.arch}`
+  if (!runs(host, need)) return `It is ${host.arch}, and the image is for ${need.archs.join(' and ')}`
   if (need.network !== '' && host.link === 'connected' && !host.hostNetworks.includes(need.network))
     return `It does not serve the network ${need.network}`
   if (capacity && capacity.memMb > 0n && need.memMb > Number(capacity.memMb))
@@ -68,11 +68,14 @@ function refusalOf(host: Host, need: Need): string | undefined {
   return undefined
 }
 
+const runs = ({ arch }: Host, { archs }: Need) => archs.length === 0 || arch === '' || archs.includes(arch)
+
 function cautionOf(host: Host, need: Need, free: Free | undefined): string | undefined {
   if (host.newerData) return 'Its data is newer than this app’s: nothing is sent to it'
   if (host.link !== 'connected') return 'Not connected now: the VM waits for it'
   if (!isCurrent(host)) return 'It has not reported for a while'
   if (!free) return 'It has not told what it has'
+  if (isEmulating(host)) return 'No KVM: several times slower'
   if (need.memMb > free.memMb) return `Promises more memory than it has: ${formatMemory(Math.max(0, free.memMb))} left`
   if (need.diskGb > free.diskGb) return `Promises more disk than it has: ${formatGib(Math.max(0, free.diskGb))} left`
   return undefined
@@ -83,11 +86,11 @@ export interface Picked {
   why: string
 }
 
-/** The host the control plane would take now, as it chooses: of those that answer, the one with most free memory. */
+/** The host the control plane would take now, as it chooses: of those that can run the image, serve the network and answer, the one with most free memory. */
 export function pickFor(hosts: readonly Host[], need: Need): Picked | undefined {
   const accepting = hosts.filter(({ status, draining }) => status !== 'decommissioning' && draining === '')
-  const serving = accepting.filter(({ hostNetworks }) => need.network === '' || hostNetworks.includes(need.network))
-  const able = serving.length > 0 ? serving : accepting
+  const fitting = someOf(accepting, (host) => runs(host, need))
+  const able = someOf(fitting, ({ hostNetworks }) => need.network === '' || hostNetworks.includes(need.network))
   const answering = able.filter(isCurrent)
   const among = answering.length > 0 ? answering : able
   const freeMem = (host: Host) => shareOf(host, 'memMb')
@@ -99,6 +102,12 @@ export function pickFor(hosts: readonly Host[], need: Need): Picked | undefined 
   if (!best) return undefined
   const place = placeOn(best, need)
   return { place, why: whyPicked(best, { hosts, among, answering, left: left(best) }) }
+}
+
+/** Those of which it is true; all of them when it is true of none, so that what is wrong is said of a host. */
+function someOf(hosts: Host[], isTrue: (host: Host) => boolean): Host[] {
+  const some = hosts.filter(isTrue)
+  return some.length > 0 ? some : hosts
 }
 
 function whyPicked(
@@ -116,22 +125,18 @@ function whyPicked(
   return `most memory free: ${formatMemory(Math.max(0, left))}`
 }
 
-/** What stays of a host once the VM is promised: `6 of 16 vCPUs`. */
-export function whatStays(
-  place: Place,
-  need: Pick<Need, 'vcpus' | 'memMb' | 'diskGb'>,
-): { label: string; text: string; over: boolean }[] {
-  const { capacity } = place.host
-  if (!place.free || !capacity) return []
-  const { vcpus, memMb, diskGb } = place.free
-  const row = (label: string, left: number, total: number, format: (n: number) => string) => ({
-    label,
-    text: left < 0 ? `${format(-left)} more promised than there is` : `${format(left)} of ${format(total)}`,
-    over: left < 0,
-  })
-  return [
-    row('vCPUs', vcpus - need.vcpus, capacity.vcpus, String),
-    row('Memory', memMb - need.memMb, Number(capacity.memMb), formatMemory),
-    row('Disk', diskGb - need.diskGb, Number(capacity.diskGb), formatGib),
-  ]
+/** A host with this VM on it: what is in use now, what it then has promised, and what is left of it. Empty = it has not told what it has. */
+export function whatStays({ host }: Place, need: Pick<Need, 'vcpus' | 'memMb' | 'diskGb'>): Pool[] {
+  if (!host.capacity) return []
+  const added: Record<Pool['what'], number> = { vCPU: need.vcpus, Memory: need.memMb, Disk: need.diskGb }
+  return capacityOf([host]).pools.map((pool) => ({ ...pool, promised: pool.promised + added[pool.what] }))
+}
+
+/** Who reaches a guest that publishes nothing, by the networks its host gives it. */
+export function reachWords(host: Host | undefined, network: string): string {
+  const kind = host?.networks.find(({ name }) => name === 'guests')?.kind
+  const also = network === '' ? '' : ` On ${network} it has an address of its own.`
+  if (kind === 'user')
+    return `None: in user-mode networking no address leads to the VM, not even on its host. Its console and its shell work.${also}`
+  return `None: ${kind === 'nat' ? 'the VM is reachable from its host alone' : 'nothing beyond its host reaches the VM'}.${also}`
 }

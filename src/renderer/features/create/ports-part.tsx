@@ -8,10 +8,12 @@ interface PortsProps {
   draft: CreateVmDraft
   set: (change: Partial<CreateVmDraft>) => void
   problem: (field: string) => string | undefined
+  /** Who reaches it while nothing is published. */
+  reached: string
 }
 
 /** What is published once there is a VM. */
-export function PortsPart({ draft, set, problem }: PortsProps) {
+export function PortsPart({ draft, set, problem, reached }: PortsProps) {
   const { ports } = draft
   const change = (at: number, wish: Partial<PortWish>) =>
     set({ ports: ports.map((one, i) => (i === at ? { ...one, ...wish } : one)) })
@@ -25,7 +27,7 @@ export function PortsPart({ draft, set, problem }: PortsProps) {
         </Button>
       }
     >
-      {ports.length === 0 && <p className="text-dim">None: the VM is reachable from its host alone.</p>}
+      {ports.length === 0 && <p className="text-dim">{reached}</p>}
       <ul className="grid gap-1">
         {ports.map((wish, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a row is known by its place alone
@@ -44,6 +46,7 @@ export function PortsPart({ draft, set, problem }: PortsProps) {
                 aria-label={`Port of the guest, row ${i + 1}`}
                 inputMode="numeric"
                 value={wish.guestPort}
+                {...(problem(`ports.${i}`) ? { 'aria-invalid': true } : {})}
                 placeholder="443"
                 className={`${inputClass} h-8 max-w-24`}
                 onChange={(e) => change(i, { guestPort: e.target.value.trim() })}

@@ -33,6 +33,8 @@ const isWish = ({ guestPort, hostPort, protocol }: PortWish): boolean =>
 
 export interface CreateDraft {
   draft: CreateVmDraft
+  /** As an empty form began. */
+  begun: CreateVmDraft
   set: (change: Partial<CreateVmDraft>) => void
   /** It was begun before this page was opened. */
   restored: boolean
@@ -49,11 +51,12 @@ export function useCreateDraft(freshName: () => string, host: string): CreateDra
     vmId: newVmId(),
     sshKeys: readKept(KEY_MEMORY) ?? '',
   })
-  const [{ draft, restored, touched }, setState] = useState(() => {
+  const [{ draft, begun, restored, touched }, setState] = useState(() => {
     const empty = fresh()
     const kept = readDraft(readKept(DRAFT, 'window'), empty)
     return {
       draft: kept ? { ...kept, ...(host ? { host } : {}) } : empty,
+      begun: empty,
       restored: kept !== undefined,
       touched: kept !== undefined,
     }
@@ -65,11 +68,13 @@ export function useCreateDraft(freshName: () => string, host: string): CreateDra
   }, [draft, touched])
   return {
     draft,
+    begun,
     restored,
     set: (change) => setState((was) => ({ ...was, draft: { ...was.draft, ...change }, touched: true })),
     startOver: () => {
       forget(DRAFT, 'window')
-      setState({ draft: fresh(), restored: false, touched: false })
+      const draft = fresh()
+      setState({ draft, begun: draft, restored: false, touched: false })
     },
     done: () => {
       forget(DRAFT, 'window')

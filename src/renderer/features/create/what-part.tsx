@@ -49,8 +49,9 @@ export function WhatPart({ draft, set, problem, images, image, sizes, imageState
           <SelectField
             label="Image"
             value={draft.image}
-            problem={images.length === 0 ? 'no image yet' : problem('image')}
-            hint={imageState}
+            problem={problem('image')}
+            disabled={images.length === 0}
+            hint={images.length === 0 ? 'There is none yet: it is chosen here once there is.' : imageState}
             onChange={(e) => set({ image: e.target.value })}
           >
             <option value="">{first ? `${imageText(first)} (default)` : 'No default image'}</option>

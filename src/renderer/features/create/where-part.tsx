@@ -109,7 +109,7 @@ function Choice({ checked, disabled = false, name, text, caution, onChoose }: Ch
   return (
     <label
       className={cx(
-        'flex min-h-8 flex-wrap items-center gap-x-3 rounded-md border px-3 py-1',
+        'flex min-h-8 items-center gap-x-3 rounded-md border px-3 py-1',
         checked ? 'border-accent bg-accent/6' : 'border-transparent hover:bg-hover',
         disabled && 'text-faint',
       )}
@@ -122,9 +122,11 @@ function Choice({ checked, disabled = false, name, text, caution, onChoose }: Ch
         disabled={disabled}
         onChange={onChoose}
       />
-      <span className="font-medium">{name}</span>
-      <span className={cx('min-w-0 text-xs', disabled ? 'text-faint' : 'text-dim')}>{text}</span>
-      {caution && <span className="text-warn text-xs">{caution}</span>}
+      <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
+        <span className="font-medium">{name}</span>
+        <span className={cx('min-w-0 text-xs', disabled ? 'text-faint' : 'text-dim')}>{text}</span>
+        {caution && <span className="text-warn text-xs">{caution}</span>}
+      </span>
     </label>
   )
 }

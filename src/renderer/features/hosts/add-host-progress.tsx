@@ -2,7 +2,7 @@ import { CheckCircle2, CircleHelp } from 'lucide-react'
 import { useCallback, useEffect, useState } from 'react'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { hrefOf } from '../../routes.ts'
-import { useFleet } from '../../state/use-fleet.ts'
+import { useFleet, useHost } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
@@ -13,6 +13,7 @@ import { isOpen, taskFault } from '../tasks/view-model.ts'
 import { addAgain, addThisComputer, LOCAL_HOST_NAME } from './actions.ts'
 import { draftName, EMPTY_DRAFT, lastDraft, rememberDraft } from './add-host-draft.ts'
 import { StepMore } from './add-host-steps.tsx'
+import { KvmNote } from './kvm-note.tsx'
 import { acceptedKey, failedStep, leftWords } from './onboarding-view.ts'
 
 export function AddHostProgress({ task }: { task: Task | undefined }) {
@@ -94,18 +95,26 @@ function DoneFoot({ task }: { task: Task }) {
   const first = useCallback((link: HTMLElement | null) => {
     if (document.activeElement === document.body || document.activeElement?.matches('main')) link?.focus()
   }, [])
+  const host = useHost(task.resultId)
   return (
-    <footer className="mt-4 flex items-center gap-2">
-      <span className="mr-auto flex items-center gap-1.5 text-good">
-        <CheckCircle2 size={15} aria-hidden /> Ready for VMs
-      </span>
-      <a href={hrefOf({ page: 'host', id: task.resultId, tab: 'overview' })} className={buttonClass('plain')}>
-        Open the host
-      </a>
-      <a ref={first} href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
-        {vms ? 'Create a VM' : 'Create your first VM'}
-      </a>
-    </footer>
+    <>
+      {host && (
+        <div className="mt-3 empty:hidden">
+          <KvmNote host={host} />
+        </div>
+      )}
+      <footer className="mt-4 flex flex-wrap items-center gap-2">
+        <span className="mr-auto flex items-center gap-1.5 text-good">
+          <CheckCircle2 size={15} aria-hidden /> Ready for VMs
+        </span>
+        <a href={hrefOf({ page: 'host', id: task.resultId, tab: 'overview' })} className={buttonClass('plain')}>
+          Open the host
+        </a>
+        <a ref={first} href={hrefOf({ page: 'create-vm', host: task.resultId })} className={buttonClass('primary')}>
+          {vms ? 'Create a VM' : 'Create your first VM'}
+        </a>
+      </footer>
+    </>
   )
 }
 

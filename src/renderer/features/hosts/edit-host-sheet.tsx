@@ -13,14 +13,16 @@ import { labelChange } from './label-change.ts'
 
 interface EditProps {
   hosts: readonly Host[]
+  /** They were many when it was opened: labels stay labels of many also when one is left. */
+  many: boolean
   onClose: () => void
 }
 
 /** Name and labels of one host, or labels for many. */
-export function EditHostSheet({ hosts, onClose }: EditProps) {
+export function EditHostSheet({ hosts, many, onClose }: EditProps) {
   const [host] = hosts
   if (!host) return null
-  return hosts.length === 1 ? <EditOne host={host} onClose={onClose} /> : <LabelMany hosts={hosts} onClose={onClose} />
+  return many ? <LabelMany hosts={hosts} onClose={onClose} /> : <EditOne host={host} onClose={onClose} />
 }
 
 function EditOne({ host, onClose }: { host: Host; onClose: () => void }) {
@@ -55,7 +57,7 @@ function EditOne({ host, onClose }: { host: Host; onClose: () => void }) {
   )
 }
 
-function LabelMany({ hosts, onClose }: EditProps) {
+function LabelMany({ hosts, onClose }: Omit<EditProps, 'many'>) {
   const [text, setText] = useState('')
   const [gone, setGone] = useState('')
   const set = parseLabels(text)

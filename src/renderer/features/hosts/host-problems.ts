@@ -3,6 +3,7 @@ import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { installCommand, PACKAGED_PARTS } from '../../../ipc/packages.ts'
 import { plural } from '../../lib/format.ts'
 import { isOutdated } from './host-filter.ts'
+import { kvmWords } from './kvm-words.ts'
 import { hostFault, isCurrent, offeredKey, ownerOf } from './view-model.ts'
 
 /** The one thing a person can do about it. */
@@ -111,15 +112,10 @@ export function packagesCommand({
 }
 
 function slow(host: Host): HostProblem[] {
-  if (host.acceleration !== 'tcg') return []
-  const detail = host.accelerationDetail
-  return [
-    problem('slow', 'warn', {
-      what: `VMs on ${host.name} run by emulation${detail ? `: ${detail.replace(/\.$/, '')}` : ''}.`,
-      effect: 'They are many times slower than with KVM.',
-      command: /permission|denied|not readable|EACCES/i.test(detail) ? `sudo usermod -aG kvm ${host.runsAs}` : '',
-    }),
-  ]
+  const words = kvmWords(host)
+  if (!words) return []
+  const { what, effect, next, command } = words
+  return [problem('slow', 'warn', { what, effect: [effect, next].filter(Boolean).join(' '), command })]
 }
 
 function outdated(host: Host): HostProblem[] {

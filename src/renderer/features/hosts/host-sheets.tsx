@@ -1,9 +1,12 @@
 import { create } from 'zustand'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { fleetStore } from '../../state/fleet-store.ts'
+import { useFleetShallow, useHost } from '../../state/use-fleet.ts'
+import { SheetSubject } from '../../ui/sheet-subject.tsx'
 import { CompareKeysSheet } from './compare-keys-sheet.tsx'
 import { DrainSheet } from './drain-sheet.tsx'
 import { EditHostSheet } from './edit-host-sheet.tsx'
+import { goneHost, goneHosts } from './gone-host.ts'
 import { JoinSheet } from './join-sheet.tsx'
 import { RemoveHostSheet } from './remove-host-sheet.tsx'
 import { RevokeSheet } from './revoke-sheet.tsx'
@@ -44,24 +47,44 @@ export const hostsOf = (ids: readonly string[]): Host[] => {
 export function HostSheets() {
   const open = useSheet((s) => s.open)
   if (!open) return null
-  switch (open.kind) {
+  if (open.kind === 'join') return <JoinSheet onClose={close} />
+  if ('host' in open) return <OfOne key={`${open.kind} ${open.host.id}`} {...open} />
+  return <OfMany key={open.kind} {...open} />
+}
+
+function OfOne({ kind, host }: { kind: OneKind; host: Host }) {
+  const now = useHost(host.id)
+  return (
+    <SheetSubject gone={goneHost(kind, host, now)}>
+      <SheetOfOne kind={kind} host={host} />
+    </SheetSubject>
+  )
+}
+
+function SheetOfOne({ kind, host }: { kind: OneKind; host: Host }) {
+  switch (kind) {
     case 'remove':
-      return <RemoveHostSheet host={open.host} onClose={close} />
+      return <RemoveHostSheet host={host} onClose={close} />
     case 'sign-in':
-      return <SignInSheet host={open.host} onClose={close} />
+      return <SignInSheet host={host} onClose={close} />
     case 'compare-keys':
-      return <CompareKeysSheet host={open.host} onClose={close} />
+      return <CompareKeysSheet host={host} onClose={close} />
     case 'take-over':
-      return <TakeOverSheet host={open.host} onClose={close} />
+      return <TakeOverSheet host={host} onClose={close} />
     case 'revoke':
-      return <RevokeSheet host={open.host} onClose={close} />
-    case 'edit':
-      return <EditHostSheet hosts={open.hosts} onClose={close} />
-    case 'drain':
-      return <DrainSheet hosts={open.hosts} onClose={close} />
-    case 'upgrade':
-      return <UpgradeSheet hosts={open.hosts} onClose={close} />
-    case 'join':
-      return <JoinSheet onClose={close} />
+      return <RevokeSheet host={host} onClose={close} />
   }
+}
+
+/** Of many it goes on with those that are left; of one that left it keeps what was typed. */
+function OfMany({ kind, hosts: opened }: { kind: ManyKind; hosts: readonly Host[] }) {
+  const left = useFleetShallow((f) => opened.filter(({ id }) => f.hosts.has(id)))
+  const hosts = left.length > 0 && opened.length > 1 ? left : opened
+  return (
+    <SheetSubject gone={goneHosts(opened, left.length)}>
+      {kind === 'edit' && <EditHostSheet hosts={hosts} many={opened.length > 1} onClose={close} />}
+      {kind === 'drain' && <DrainSheet hosts={hosts} onClose={close} />}
+      {kind === 'upgrade' && <UpgradeSheet hosts={hosts} onClose={close} />}
+    </SheetSubject>
+  )
 }

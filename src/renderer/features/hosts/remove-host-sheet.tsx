@@ -6,12 +6,14 @@ import { useVms } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
+import { useOwnAct } from '../../ui/sheet-subject.tsx'
 import { removeHost } from './actions.ts'
 
 const MAX_NAMES = 50
 
 /** Says what stays behind, and asks whether the agent goes too. */
 export function RemoveHostSheet({ host, onClose }: { host: Host; onClose: () => void }) {
+  const own = useOwnAct()
   const keep = useRef<HTMLButtonElement>(null)
   const vms = useVms().filter((vm) => vm.hostId === host.id)
   const answers = host.link === 'connected'
@@ -19,7 +21,7 @@ export function RemoveHostSheet({ host, onClose }: { host: Host; onClose: () => 
   const [leave, setLeave] = useState(false)
   const needsLeave = vms.length > 0 || !answers
   const submit = async () => {
-    if (!(await removeHost(host, { force: leave, uninstall: uninstall && answers }))) return
+    if (!(await own(removeHost(host, { force: leave, uninstall: uninstall && answers })))) return
     onClose()
     go({ page: 'hosts', filter: '' })
   }

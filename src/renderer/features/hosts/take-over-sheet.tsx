@@ -3,17 +3,19 @@ import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { plural } from '../../lib/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { useOwnAct } from '../../ui/sheet-subject.tsx'
 import { takeOverHost } from './actions.ts'
 import { ownerOf } from './view-model.ts'
 
 /** Moves a host here from another control plane, or makes this app's older data count on it: says what follows, and asks. */
 export function TakeOverSheet({ host, onClose }: { host: Host; onClose: () => void }) {
+  const own = useOwnAct()
   const keep = useRef<HTMLButtonElement>(null)
   const owner = ownerOf(host)
   const { newerData } = host
   if (owner === undefined && !newerData) return null
   const submit = async () => {
-    if (await takeOverHost(host, { useOlderData: newerData !== undefined })) onClose()
+    if (await own(takeOverHost(host, { useOlderData: newerData !== undefined }))) onClose()
   }
   return (
     <Dialog

@@ -86,6 +86,9 @@ export function nextTryInMs(host: Host, nowMs: number): number | undefined {
 /** Whether its numbers are what is, or only what was last told. */
 export const isCurrent = (host: Host): boolean => host.link === 'connected' && !host.stale
 
+/** Its guests run without KVM. */
+export const isEmulating = ({ acceleration }: Host): boolean => acceleration === 'tcg'
+
 /** `as of 14:02:11` for numbers that are last known; empty while they are current, or where nothing was ever told. */
 export function asOf(host: Host, nowMs: number): string {
   const at = msOf(host.lastSeenAt)

@@ -7,13 +7,12 @@ import { TaskSteps } from '../tasks/task-steps.tsx'
 import { isOpen, taskFault } from '../tasks/view-model.ts'
 import { BuildButtons } from './build-buttons.tsx'
 import { CatalogueOffers } from './catalogue-offers.tsx'
+import { imageTask } from './view-model.ts'
 
 /** Stands where a VM is wanted and there is no image yet: the quickest one is built on the spot. */
 export function FirstImage() {
   const { data: info } = useInfo()
-  const task = useTasks()
-    .filter((t) => t.kind === 'build_image' || t.kind === 'add_image')
-    .at(-1)
+  const task = imageTask(useTasks())
   const fault = task && taskFault(task)
   const possible = info?.buildTinyPossible !== false
   return (

@@ -5,6 +5,7 @@ import { hrefOf } from '../../routes.ts'
 import { useVms } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { useOwnAct } from '../../ui/sheet-subject.tsx'
 import { removeImage } from './actions.ts'
 import { usersOf } from './view-model.ts'
 
@@ -13,6 +14,7 @@ const NAMED = 20
 /** Says who uses it; what is used stays. */
 export function RemoveImageSheet({ image, onClose }: { image: Image; onClose: () => void }) {
   const users = usersOf(image, useVms())
+  const own = useOwnAct()
   const used = image.usedBy > 0
   const cancel = useRef<HTMLButtonElement>(null)
   const others = image.usedBy - users.length
@@ -33,7 +35,7 @@ export function RemoveImageSheet({ image, onClose }: { image: Image; onClose: ()
             {used ? 'Close' : 'Keep it'}
           </Button>
           {!used && (
-            <Button look="danger" onClick={() => void removeImage(image).then((done) => done && onClose())}>
+            <Button look="danger" onClick={() => void own(removeImage(image)).then((done) => done && onClose())}>
               Remove image
             </Button>
           )}

@@ -1,4 +1,5 @@
 import type { CatalogueImage, HostCollection, Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
+import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { FilterRecord } from '../../lib/filter.ts'
 import { formatBytes } from '../../lib/format.ts'
@@ -104,3 +105,7 @@ export function collectionSum(hosts: readonly HostCollection[]): { items: number
     silent: hosts.filter(({ fault }) => fault !== undefined).length,
   }
 }
+
+/** The newest task that brings an image, running or past. */
+export const imageTask = (tasks: readonly Task[]): Task | undefined =>
+  tasks.filter(({ kind }) => kind === 'build_image' || kind === 'add_image' || kind === 'import_image').at(-1)

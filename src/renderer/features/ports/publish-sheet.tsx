@@ -12,13 +12,15 @@ import { toastDone } from '../../ui/toasts.tsx'
 import { EMPTY_PORT, leadsTo, type PortDraft, portProblems, publishedAt, requestOf } from './view-model.ts'
 
 interface PublishProps {
-  /** Those it may be for; with one there is nothing to choose. */
+  /** Those it may be for. */
   vms: readonly Vm[]
+  /** There is nothing to choose. */
+  one: boolean
   chosen: string
   onClose: () => void
 }
 
-export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
+export function PublishSheet({ vms, one, chosen, onClose }: PublishProps) {
   const [draft, setDraft] = useState<PortDraft>({ ...EMPTY_PORT, vm: chosen || (vms[0]?.id ?? '') })
   const [fault, setFault] = useState<FaultData>()
   const set = (change: Partial<PortDraft>) => {
@@ -28,7 +30,7 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
   const problems = portProblems(draft)
   const vm = vms.find(({ id }) => id === draft.vm)
   const submit = async (asked: PortDraft) => {
-    if (!portProblems(asked).ready) return
+    if (!vm || !portProblems(asked).ready) return
     try {
       const { port } = await api.ports.publishPort(requestOf(asked))
       if (port) toastDone(`${publishedAt(port)} leads to ${leadsTo(port)}`)
@@ -42,12 +44,12 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
       open
       wide
       onClose={onClose}
-      title={vms.length === 1 && vm ? `Publish a port of ${vm.name}` : 'Publish a port'}
+      title={one && vm ? `Publish a port of ${vm.name}` : 'Publish a port'}
       description={`${vm ? vm.hostName : 'The host'} listens, and leads every connection to the guest.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" disabled={!problems.ready} onClick={() => void submit(draft)}>
+          <Button look="primary" disabled={!vm || !problems.ready} onClick={() => void submit(draft)}>
             Publish
           </Button>
         </>
@@ -60,7 +62,7 @@ export function PublishSheet({ vms, chosen, onClose }: PublishProps) {
           void submit(draft)
         }}
       >
-        {vms.length > 1 && (
+        {!one && (
           <div className="sm:col-span-2">
             <VmChooser vms={vms} vm={vm} onVm={(id) => set({ vm: id })} />
           </div>
@@ -126,7 +128,7 @@ function VmChooser({ vms, vm, onVm }: { vms: readonly Vm[]; vm: Vm | undefined; 
         label="VM"
         list="publish-vms"
         value={typed}
-        problem={vm || typed === '' ? undefined : `there is no VM ${typed}`}
+        problem={vm || typed === '' ? undefined : `there is no VM ${typed} now; choose another`}
         hint={vm ? `on ${vm.hostName}` : 'Type its name.'}
         onChange={(e) => {
           const name = e.target.value.trim()

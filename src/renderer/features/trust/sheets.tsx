@@ -1,7 +1,9 @@
+import { SheetSubject } from '../../ui/sheet-subject.tsx'
 import { CaSheet } from './ca-details.tsx'
 import { CreateCaSheet, ImportCaSheet } from './ca-sheets.tsx'
 import { IssueSheet, RevokeSheet } from './certificate-sheets.tsx'
-import { useAuthorities } from './queries.ts'
+import { goneCa, goneSerial } from './gone-ca.ts'
+import { useAuthorities, useRevokedList } from './queries.ts'
 import { RetireSheet } from './retire-sheet.tsx'
 import { RotateSheet } from './rotate-sheet.tsx'
 import { closeTrustSheet, useTrustSheet } from './trust-sheets.ts'
@@ -10,6 +12,7 @@ import { closeTrustSheet, useTrustSheet } from './trust-sheets.ts'
 export function OpenTrustSheet() {
   const open = useTrustSheet((s) => s.open)
   const cas = useAuthorities().data
+  const revoked = useRevokedList().data?.revoked
   if (!open) return null
   const onClose = closeTrustSheet
   switch (open.sheet) {
@@ -22,10 +25,19 @@ export function OpenTrustSheet() {
     case 'issue':
       return <IssueSheet onClose={onClose} />
     case 'revoke':
-      return <RevokeSheet serial={open.serial} about={open.about} onClose={onClose} />
+      return (
+        <SheetSubject gone={goneSerial(open.serial, revoked)}>
+          <RevokeSheet serial={open.serial} about={open.about} onClose={onClose} />
+        </SheetSubject>
+      )
     default: {
-      const ca = cas?.find(({ id }) => id === open.ca.id) ?? open.ca
-      return open.sheet === 'show' ? <CaSheet ca={ca} onClose={onClose} /> : <RetireSheet ca={ca} onClose={onClose} />
+      const now = cas?.find(({ id }) => id === open.ca.id)
+      const ca = now ?? open.ca
+      return (
+        <SheetSubject gone={goneCa(open.sheet, open.ca, cas && { now })}>
+          {open.sheet === 'show' ? <CaSheet ca={ca} onClose={onClose} /> : <RetireSheet ca={ca} onClose={onClose} />}
+        </SheetSubject>
+      )
     }
   }
 }

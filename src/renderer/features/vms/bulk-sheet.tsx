@@ -86,8 +86,21 @@ export function BulkSheet({ act, ids, onClose, onDone, isAsked = true, children 
           {plan.beyond.length === 1 ? 'stays' : 'stay'} selected for the next.
         </p>
       )}
+      <GoneMeanwhile ids={ids} />
       {isAsked && plan.left.length > 0 && <LeftOut left={plan.left} open={count === 0} />}
     </Dialog>
+  )
+}
+
+/** Of the chosen some may leave the fleet while this is open: they leave the plan, and are counted. */
+function GoneMeanwhile({ ids }: { ids: readonly string[] }) {
+  const gone = useFleet((f) => ids.reduce((n, id) => (f.vms.has(id) ? n : n + 1), 0))
+  if (gone === 0) return null
+  return (
+    <p role="status" className="mt-3 text-warn">
+      {plural(gone, 'chosen VM')} {gone === 1 ? 'is' : 'are'} gone meanwhile; nothing is asked of{' '}
+      {gone === 1 ? 'it' : 'them'}.
+    </p>
   )
 }
 

@@ -4,6 +4,7 @@ import { problemsOf } from '../../../ipc/rules.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
+import { useOwnAct } from '../../ui/sheet-subject.tsx'
 import { adoptVm, undeleteVm } from './actions.ts'
 
 interface RenameProps {
@@ -35,11 +36,12 @@ const WORDS = {
 /** Asked only when the name a VM has cannot be its name in this fleet. */
 export function RenameSheet({ kind, vm, onClose, isTaken }: RenameProps) {
   const { rule, act, title, description, agree, decline } = WORDS[kind]
+  const own = useOwnAct()
   const [name, setName] = useState(`${vm.name}-2`.slice(0, 63))
   const [broken] = problemsOf(rule, { vm: vm.id, newName: name })
   const problem = broken?.problem ?? (name === '' ? 'name it' : isTaken(name) ? 'this name is in use' : undefined)
   const submit = async () => {
-    if (problem === undefined && (await act(vm, name))) onClose()
+    if (problem === undefined && (await own(act(vm, name)))) onClose()
   }
   const why = isTaken(vm.name) ? `Another VM is named ${vm.name}.` : `${vm.name} is no name for a VM here.`
   return (

@@ -2,23 +2,25 @@ import { create } from 'zustand'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { problemsOf } from '../../../ipc/rules.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
+import { useFleet, useVm } from '../../state/use-fleet.ts'
+import { SheetSubject } from '../../ui/sheet-subject.tsx'
 import { adoptVm, undeleteVm } from './actions.ts'
 import { CloneSheet } from './clone-sheet.tsx'
 import { DeleteSheet } from './delete-sheet.tsx'
 import { EditSheet } from './edit-sheet.tsx'
 import { ForceStopSheet } from './force-stop-sheet.tsx'
+import { goneVm, type VmSheetKind } from './gone-vm.ts'
 import { PurgeSheet } from './purge-sheet.tsx'
 import { RenameSheet } from './rename-sheet.tsx'
 import { TemplateSheet } from './template-sheet.tsx'
 
-type Kind = 'remove' | 'purge' | 'undelete' | 'adopt' | 'edit' | 'clone' | 'template' | 'forceStop'
-
-interface OpenSheet {
-  open: { kind: Kind; vm: Vm } | undefined
+interface Open {
+  kind: VmSheetKind
+  vm: Vm
 }
 
-const useSheet = create<OpenSheet>(() => ({ open: undefined }))
-const show = (kind: Kind, vm: Vm) => useSheet.setState({ open: { kind, vm } })
+const useSheet = create<{ open: Open | undefined }>(() => ({ open: undefined }))
+const show = (kind: VmSheetKind, vm: Vm) => useSheet.setState({ open: { kind, vm } })
 const close = () => useSheet.setState({ open: undefined })
 
 const isNameTaken = (name: string) =>
@@ -45,7 +47,20 @@ export const useVmSheets = () => sheets
 /** Mounted once, by the shell. */
 export function VmSheets() {
   const open = useSheet((s) => s.open)
-  if (!open) return null
+  return open ? <OpenVmSheet key={`${open.kind} ${open.vm.id}`} open={open} /> : null
+}
+
+function OpenVmSheet({ open }: { open: Open }) {
+  const now = useVm(open.vm.id)
+  const hostThere = useFleet((f) => f.hosts.has(open.vm.hostId))
+  return (
+    <SheetSubject gone={goneVm(open.kind, open.vm, { now, hostThere })}>
+      <Sheet {...open} />
+    </SheetSubject>
+  )
+}
+
+function Sheet(open: Open) {
   switch (open.kind) {
     case 'remove':
       return <DeleteSheet vm={open.vm} onClose={close} />

@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { CreateVmRequestSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/vm_pb.js'
 import {
+  archsOf,
   checkFits,
   checkNetwork,
   chooseHost,
@@ -63,9 +64,19 @@ describe('choice of host', () => {
       host('small', { freeMemMb: 1, answering: false }),
       host('silent', { freeMemMb: -1, arch: '', answering: false }),
     ]
-    expect(chooseHost(hosts, '', { arch: 'x86_64' }).name).toBe('small')
-    expect(chooseHost(hosts, '', { arch: 'aarch64' }).name).toBe('arm')
-    expect(chooseHost([hosts[0]!], '', { arch: 'x86_64' }).name).toBe('arm')
+    expect(chooseHost(hosts, '', { archs: ['x86_64'] }).name).toBe('small')
+    expect(chooseHost(hosts, '', { archs: ['aarch64'] }).name).toBe('arm')
+    expect(chooseHost([hosts[0]!], '', { archs: ['x86_64'] }).name).toBe('arm')
+  })
+
+  it('asks for what the image is for, or any that has a default', () => {
+    const images = {
+      resolve: () => anImage({ arch: 'aarch64' }),
+      findDefault: (arch: string) => (arch === 'x86_64' ? anImage() : undefined),
+    }
+    expect(archsOf(request({ image: 'deb' }), images as never)).toEqual(['aarch64'])
+    expect(archsOf(request(), images as never)).toEqual(['x86_64'])
+    expect(archsOf(request({ imageUrl: 'https://a/b' }), images as never)).toEqual([])
   })
 })
 

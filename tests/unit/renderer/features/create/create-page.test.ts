@@ -12,7 +12,7 @@ import { placeOn } from '../../../../../src/renderer/features/create/placement.t
 import { readDraft } from '../../../../../src/renderer/features/create/use-create-draft.ts'
 import { aHost, anImage } from '../../../../support/fake-fleet/rows.ts'
 
-const NEED = { vcpus: 1, memMb: 512, diskGb: 10, arch: '', network: '' }
+const NEED = { vcpus: 1, memMb: 512, diskGb: 10, archs: [], network: '' }
 
 describe('a draft that was kept', () => {
   const empty = emptyDraft('vm-1')

@@ -7,9 +7,10 @@ import {
   transferText,
 } from '../../../../../src/renderer/features/create/estimates.ts'
 import { pickFor, placesFor, whatStays } from '../../../../../src/renderer/features/create/placement.ts'
+import { poolWords } from '../../../../../src/renderer/features/fleet/capacity.ts'
 import { aHost, aTask, aVm } from '../../../../support/fake-fleet/rows.ts'
 
-const NEED = { vcpus: 2, memMb: 4096, diskGb: 20, arch: 'x86_64', network: '' }
+const NEED = { vcpus: 2, memMb: 4096, diskGb: 20, archs: ['x86_64'], network: '' }
 const size = (vcpus: number, memMb: number, diskGb: number) =>
   ({ vcpus, memMb: BigInt(memMb), diskGb: BigInt(diskGb) }) as never
 const host = (name: string, freeMb: number, change: Parameters<typeof aHost>[0] = {}) =>
@@ -68,18 +69,32 @@ describe('a place for a VM', () => {
     ])
   })
 
-  it('says what stays of the host, and where more is promised than there is', () => {
-    const [place] = placesFor([host('a', 8_192)], NEED)
-    expect(whatStays(place!, NEED).map(({ label, text }) => `${label}: ${text}`)).toEqual([
-      'vCPUs: 4 of 8',
-      'Memory: 4 GB of 32 GB',
-      'Disk: 380 GB of 500 GB',
-    ])
-    expect(whatStays(place!, { ...NEED, memMb: 9_216 })[1]).toEqual({
-      label: 'Memory',
-      text: '1 GB more promised than there is',
-      over: true,
+  it('is never one that cannot run the image while another can, however full that one is', () => {
+    const hosts = [host('arm', 30_000, { arch: 'aarch64' }), host('full', 1), host('away', 9_000, { stale: true })]
+    expect(pickFor(hosts, NEED)).toMatchObject({ place: { host: { name: 'full' }, refused: undefined } })
+    expect(pickFor(hosts, { ...NEED, archs: ['aarch64'] })?.place.host.name).toBe('arm')
+    expect(pickFor([hosts[0]!], NEED)?.place.refused).toBe('It is aarch64, and the image is for x86_64')
+  })
+
+  it('says before anything is made that its guests would run without KVM', () => {
+    const [place] = placesFor([host('a', 8_192, { acceleration: 'tcg' })], NEED)
+    expect([place?.refused, place?.caution]).toEqual([undefined, 'No KVM: several times slower'])
+  })
+
+  it('says what is in use, promised with this VM, and free, as the fleet does', () => {
+    const metrics = { memTotalBytes: 32n << 30n, memAvailableBytes: 20n << 30n, cpuBusyPermille: 250 }
+    const said = (need: typeof NEED, change: object = { metrics }) =>
+      whatStays(placesFor([host('a', 8_192, change)], NEED)[0]!, need).map(poolWords)
+    expect(said(NEED)[1]).toEqual({
+      ...{ promised: '28 GB of 32 GB promised', used: '12 GB in use (38 %)', free: '4 GB not promised', over: false },
     })
+    expect(said(NEED)[0]).toMatchObject({ promised: '4 of 8 promised', used: '2 in use (25 %)' })
+    expect(said({ ...NEED, memMb: 9_216 })[1]).toMatchObject({ free: '1 GB more promised than there is', over: true })
+    expect(said(NEED, { metrics: undefined })[2]).toMatchObject({
+      promised: '120 GB of 500 GB promised',
+      used: 'use not reported',
+    })
+    expect(said(NEED, { capacity: undefined })).toEqual([])
   })
 })
 

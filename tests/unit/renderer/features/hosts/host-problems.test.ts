@@ -44,7 +44,22 @@ describe('the problems of a host', () => {
     )
     const [slow] = of({ acceleration: 'tcg', accelerationDetail: '/dev/kvm: permission denied', runsAs: 'ops' })
     expect(slow?.command).toBe('sudo usermod -aG kvm ops')
-    expect(of({ acceleration: 'tcg', accelerationDetail: 'no KVM' })[0]?.command).toBe('')
+    const agentSays = '/dev/kvm may not be opened by this user; adding it to the group kvm lets VMs run faster.'
+    const [refused] = of({ acceleration: 'tcg', accelerationDetail: agentSays, runsAs: 'ops' })
+    expect([refused?.command, refused?.effect]).toEqual([
+      'sudo usermod -aG kvm ops',
+      'They are several times slower than with KVM. Let ops use it, then sign out there, sign in again and restart its agent.',
+    ])
+    const none = 'There is no /dev/kvm: the CPU, the firmware or an outer hypervisor does not offer KVM.'
+    const [absent] = of({ acceleration: 'tcg', accelerationDetail: none })
+    expect(absent?.effect).toContain('Turn on Intel VT-x, or AMD-V (also named SVM), in its BIOS')
+    expect(absent?.command).toContain('modprobe')
+    expect(of({ acceleration: 'tcg', accelerationDetail: 'KVM did not run a guest: busy.' })[0]?.command).toContain(
+      'dmesg',
+    )
+    const arm = of({ acceleration: 'tcg', accelerationDetail: 'KVM is not probed on this architecture.' })[0]
+    expect(arm?.command).toBe('')
+    expect(of({ acceleration: 'kvm' }).some(({ id }) => id === 'slow')).toBe(false)
   })
 })
 
