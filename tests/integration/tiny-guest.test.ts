@@ -1,14 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { measureGuest } from '../../src/agent/clock/guest-time.ts'
+import { GuestAgent } from '../../src/agent/guest/guest-agent.ts'
 import { generateHostKey } from '../../src/agent/seed/host-key.ts'
 import { buildIso } from '../../src/agent/seed/iso9660.ts'
 import { seedDocuments } from '../../src/agent/seed/seed-documents.ts'
+import { systemClock } from '../../src/ipc/base/clock.ts'
 import { buildTiny } from '../../src/main/control/images/tiny/build-tiny.ts'
-import { BareGuest } from '../support/bare-guest.ts'
+import { BareGuest, CHANNEL } from '../support/bare-guest.ts'
 import { runProgram } from '../support/run-program.ts'
 import { silentStep } from '../support/silent-step.ts'
 import { tinyImageFile } from '../support/tiny-image.ts'
@@ -96,6 +99,38 @@ describe('tiny guest', { timeout: 400_000 }, () => {
     await guest.command('reboot')
     await guest.until(/tiny guest web-1 ready[\s\S]*web-1:~# /, guest.end)
     expect(await guest.command('cat /data/note')).toBe('kept')
+  })
+
+  it('tells its time to the host, is set to the host’s to some milliseconds, and runs programs for it', async () => {
+    await using guest = boot()
+    await guest.until(PROMPT)
+    await guest.command('until [ -d /run/guest-agent ]; do sleep 1; done')
+    const agent = new GuestAgent({ connect: async () => connect(at(CHANNEL)) })
+    try {
+      const off = async () => (await measureGuest(agent, systemClock)).offsetUs / 1000
+      expect(await agent.version()).toBe('tiny')
+      expect(Math.abs(await off())).toBeLessThan(1_500)
+      await guest.command('date -s @$(($(date +%s) - 3600))')
+      expect(await off()).toBeLessThan(-3_598_000)
+      await agent.execute('guest-set-time', { time: Date.now() * 1e6 })
+      expect(Math.abs(await off())).toBeLessThan(150)
+
+      expect(await agent.exec('cat', ['/etc/hostname', '/none'])).toEqual({
+        code: 1,
+        stdout: 'web-1\n',
+        stderr: "cat: can't open '/none': No such file or directory\n",
+      })
+      expect(await agent.script('read -r line; echo "said $line $((6*7))"; exit 3\nspoken\n')).toMatchObject({
+        code: 3,
+      })
+      await expect(agent.exec('chronyc', ['tracking'])).rejects.toThrow(/chronyc.*No such file/)
+      await expect(agent.execute('guest-file-open')).rejects.toThrow('The command guest-file-open has not been found')
+    } finally {
+      agent.close()
+    }
+    const again = new GuestAgent({ connect: async () => connect(at(CHANNEL)) })
+    expect((await again.exec('hostname', [])).stdout).toBe('web-1\n')
+    again.close()
   })
 
   it('never formats a disk that holds something', async () => {

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const LOG_TAIL = 4_000
+/** Socket in the guest's folder that leads to its guest agent. */
+export const CHANNEL = 'guest.sock'
 
 export interface BareGuestOptions {
   /** Holds vmlinux, initrd and cmdline; QEMU's sockets are made there. */
@@ -36,6 +38,8 @@ export class BareGuest implements AsyncDisposable {
       ['-m', String(memMb), '-kernel', 'vmlinux', '-initrd', 'initrd', '-append', cmdline],
       ['-serial', 'stdio', '-qmp', 'unix:qmp.sock,server=on,wait=off', '-device', 'virtio-rng-pci'],
       ['-netdev', `user,id=net0${forward}`, '-device', 'virtio-net-pci,netdev=net0,romfile='],
+      ['-device', 'virtio-serial-pci', '-chardev', `socket,id=guest0,path=${CHANNEL},server=on,wait=off`],
+      ['-device', 'virtserialport,chardev=guest0,name=org.qemu.guest_agent.0'],
       disk ? ['-drive', `if=virtio,format=qcow2,file=${disk}`] : [],
       seed ? ['-drive', `if=virtio,format=raw,readonly=on,file=${seed}`] : [],
     ].flat()

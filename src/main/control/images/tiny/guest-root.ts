@@ -7,7 +7,7 @@ import { type CommandOptions, command } from '../command.ts'
 import { cpioArchive, type RootEntry } from './cpio.ts'
 import { loadOrder, normal, readModinfo } from './kernel-modules.ts'
 
-const MODULES = ['virtio_pci', 'virtio_blk', 'virtio_net', 'virtio_rng', 'isofs', 'button', 'evdev']
+const MODULES = ['virtio_pci', 'virtio_blk', 'virtio_net', 'virtio_rng', 'virtio_console', 'isofs', 'button', 'evdev']
 const LOADER = 'lib64/ld-linux-x86-64.so.2'
 const LIBRARY_DIRS = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu']
 /** sshd of newer OpenSSH runs the last two for each session. */
@@ -45,7 +45,7 @@ export function skeleton(): RootEntry[] {
 /** Our own files of the guest, from `assets/tiny`. */
 export async function ownFiles(assetsDir: string): Promise<RootEntry[]> {
   const read = (name: string) => readFile(join(assetsDir, name))
-  const scripts = ['rc', 'seed', 'data', 'services', 'dhcp', 'login', 'shutdown']
+  const scripts = ['rc', 'seed', 'data', 'services', 'guest-agent', 'dhcp', 'login', 'shutdown']
   return [
     ...(await Promise.all(scripts.map(async (name) => file(`etc/tiny/${name}`, await read(name), 0o755)))),
     ...(await Promise.all(
