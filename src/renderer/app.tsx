@@ -45,7 +45,7 @@ export function App() {
   const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
   return (
     <>
-      <Shell route={firstRun ? { page: 'hosts', filter: '' } : route}>
+      <Shell route={firstRun ? { page: 'fleet' } : route}>
         {firstRun ? <FirstRun /> : <Screen route={route} told={told} />}
       </Shell>
       <PageBoundary page={hrefOf(route)} className="fixed inset-x-4 bottom-12 z-50 mx-auto max-w-xl bg-panel">

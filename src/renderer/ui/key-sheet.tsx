@@ -2,6 +2,7 @@ import { setPreference, usePreferences } from '../state/preferences.ts'
 import { Dialog } from './dialog.tsx'
 import { CheckField } from './field.tsx'
 import { KeyList } from './key-list.tsx'
+import { keyText } from './key-table.ts'
 
 export function KeySheet({ onClose }: { onClose: () => void }) {
   const single = usePreferences((p) => p.singleKeys)
@@ -17,7 +18,7 @@ export function KeySheet({ onClose }: { onClose: () => void }) {
       <div className="mt-3 border-line border-t py-3">
         <CheckField
           label="Single-letter keys"
-          hint="Off: only keys with Ctrl, Alt or ⌘ act."
+          hint={`Off: only keys with ${keyText('mod')} or ${keyText('alt')} act.`}
           checked={single}
           onChange={(e) => setPreference('singleKeys', e.target.checked)}
         />

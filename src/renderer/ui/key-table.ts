@@ -137,8 +137,7 @@ const SIGNS: Record<string, string> = {
 }
 
 /** As it is shown: `Ctrl K`, `⌘ K`, `g h`. */
-export function keyText(key: string): string {
-  const mac = isMac()
+export function keyText(key: string, mac = isMac()): string {
   const words = key.split('+').map((part) => {
     if (part === 'mod') return mac ? '⌘' : 'Ctrl'
     if (part === 'chord') return mac ? '⌘' : 'Ctrl Shift'

@@ -82,7 +82,7 @@ function sentence(vm: Vm): { tone: 'good' | 'warn' | 'bad' | 'unknown'; text: st
       return {
         tone: 'unknown',
         text: 'Its clock is not reported.',
-        next: clock?.detail || 'That needs the guest agent (qemu-guest-agent) in it; nothing is guessed.',
+        next: 'That needs the guest agent (qemu-guest-agent) in it; nothing is guessed.',
       }
   }
 }

@@ -170,8 +170,13 @@ export function whyNotSettable(vm: Vm): string | undefined {
   if (vm.hostUnknown) return `${vm.hostName} is not answering.`
   if (!hasClock(vm)) return 'It does not run: it has no clock to set.'
   const keeper = lookup(LEFT_ALONE, vm.clockPolicy)
-  return keeper ? `Its policy leaves its clock to ${keeper}.` : undefined
+  if (keeper) return `Its policy leaves its clock to ${keeper}.`
+  const { detail = '', offsetUs } = vm.clock ?? {}
+  return detail !== '' && offsetUs === undefined ? `${detail} ${TO_ANSWER}` : undefined
 }
+
+const TO_ANSWER =
+  'Install or start qemu-guest-agent in it; its clock is read within a minute then, and can be set from here.'
 
 const ORDER: Record<Tone, number> = { bad: 0, warn: 1, unknown: 2, busy: 3, good: 4, quiet: 5, hold: 6 }
 

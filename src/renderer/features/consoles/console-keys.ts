@@ -1,3 +1,4 @@
+import { keyText } from '../../ui/key-table.ts'
 import type { Direction } from './workspace-layout.ts'
 
 /** What the keys of a console do. A console outside the workspace has no panes: those are absent, and the chords do nothing. */
@@ -67,7 +68,5 @@ function chord(code: string, keys: ConsoleKeys): (() => void) | undefined {
   return Object.hasOwn(table, code) ? table[code] : undefined
 }
 
-const isMac = (): boolean => typeof navigator !== 'undefined' && /Mac/.test(navigator.platform)
-
-/** A chord as it is shown: `Ctrl+Shift+F`, `⌘F` on a Mac. */
-export const chordName = (key: string, mac = isMac()): string => (mac ? `⌘${key}` : `Ctrl+Shift+${key}`)
+/** A chord as it is shown: `Ctrl Shift F`, `⌘ F` on a Mac. */
+export const chordName = (key: string): string => keyText(`chord+${key}`)

@@ -1,6 +1,7 @@
 import { Columns2, Rows2, SquareTerminal } from 'lucide-react'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
+import { keyText } from '../../ui/key-table.ts'
 import { useKeys } from '../../ui/keys.ts'
 import { BroadcastButton } from './broadcast-button.tsx'
 import { chordName } from './console-keys.ts'
@@ -58,7 +59,7 @@ export function ConsolesPage() {
           <WorkspacePanes key={tab.id} tab={tab} />
         ) : (
           <EmptyState icon={SquareTerminal} title="No console is open here">
-            <p>Pick a VM, or press Ctrl/⌘ K and type its name. Tabs and splits stay as you leave them.</p>
+            <p>Pick a VM, or press {keyText('mod+k')} and type its name. Tabs and splits stay as you leave them.</p>
             <Button look="primary" onClick={newTab}>
               Pick a VM
             </Button>

@@ -5,6 +5,7 @@ import { useNow } from '../../state/now.ts'
 import { useVms } from '../../state/use-fleet.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { inputClass } from '../../ui/field.tsx'
+import { keyText } from '../../ui/key-table.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import { vmState } from '../vms/view-model.ts'
 import { pickable } from './pick-vm.ts'
@@ -38,7 +39,7 @@ export function VmPicker({ focused, onPick, onClose }: VmPickerProps) {
     <div className="flex h-full flex-col gap-2 overflow-hidden bg-panel p-4">
       <div className="flex items-start justify-between gap-2">
         <label htmlFor={`${list}-text`} className="text-dim">
-          Pick a VM, or press Ctrl/⌘ K and type its name.
+          Pick a VM, or press {keyText('mod+k')} and type its name.
         </label>
         <IconButton label="Close the pane" className="size-6" onClick={onClose}>
           <X size={13} aria-hidden />

@@ -7,7 +7,7 @@ import { useHosts } from '../../state/use-fleet.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
-import { startAdding } from './actions.ts'
+import { addThisComputer, startAdding } from './actions.ts'
 import { type AddHostDraft, draftName, draftProblems, lastDraft } from './add-host-draft.ts'
 import { HostPicker } from './host-picker.tsx'
 import { ResolvedWay } from './resolved-way.tsx'
@@ -26,6 +26,11 @@ export function AddHostForm() {
   const problem = (field: string) =>
     target.target === '' ? undefined : problems.find((p) => p.field === field)?.problem
 
+  const local = info && {
+    possible: info.localHostPossible,
+    detail: info.localHostDetail,
+    added: hosts.some(({ kind }) => kind === 'local'),
+  }
   const [picked, setPicked] = useState(target.target)
   const submit = async () => {
     setSending(true)
@@ -52,6 +57,8 @@ export function AddHostForm() {
       <HostPicker
         value={target.target}
         names={names}
+        local={local}
+        onLocal={() => void addThisComputer()}
         onChange={(text) => set({ target: text })}
         onPick={setPicked}
         problem={problem('host') ?? problem('port') ?? problem('user')}

@@ -1,6 +1,8 @@
+import { Laptop } from 'lucide-react'
 import { useId, useState } from 'react'
 import { cx } from '../../lib/class-names.ts'
 import { inputClass } from '../../ui/field.tsx'
+import { type HostChoice, hostChoices, type LocalChoice } from './host-choices.ts'
 
 interface HostPickerProps {
   value: string
@@ -9,25 +11,27 @@ interface HostPickerProps {
   onPick: (text: string) => void
   /** Names of the person's ssh configuration. */
   names: readonly string[]
+  local: LocalChoice | undefined
+  /** This computer was taken. */
+  onLocal: () => void
   problem: string | undefined
   hint: string
 }
 
-const MAX_SHOWN = 50
-
 /** A text field with the known host names under it: type to filter, arrows and Enter to take one, or type any address. */
-export function HostPicker({ value, onChange, onPick, names, problem, hint }: HostPickerProps) {
+export function HostPicker({ value, onChange, onPick, names, local, onLocal, problem, hint }: HostPickerProps) {
   const id = useId()
   const [open, setOpen] = useState(false)
   const [active, setActive] = useState(-1)
-  const needle = value.trim().toLowerCase()
-  const matches = names.filter((n) => n.toLowerCase().includes(needle)).slice(0, MAX_SHOWN)
-  const shown = open && matches.length > 0 && !(matches.length === 1 && matches[0] === value)
-  const take = (name: string) => {
-    onChange(name)
-    onPick(name)
+  const matches = hostChoices(names, local, value)
+  const shown = open && matches.length > 0 && !(matches.length === 1 && matches[0]?.text === value)
+  const take = ({ text, isLocal, isPossible }: HostChoice) => {
+    if (!isPossible) return
     setOpen(false)
     setActive(-1)
+    if (isLocal) return onLocal()
+    onChange(text)
+    onPick(text)
   }
   return (
     <div className="relative">
@@ -66,10 +70,10 @@ export function HostPicker({ value, onChange, onPick, names, problem, hint }: Ho
             setOpen(true)
             setActive((i) => Math.max(0, Math.min(matches.length - 1, i + (e.key === 'ArrowDown' ? 1 : -1))))
           }
-          const name = matches[active]
-          if (e.key === 'Enter' && shown && name !== undefined) {
+          const choice = matches[active]
+          if (e.key === 'Enter' && shown && choice) {
             e.preventDefault()
-            take(name)
+            take(choice)
           }
           if (e.key === 'Escape' && shown) {
             e.stopPropagation()
@@ -81,23 +85,30 @@ export function HostPicker({ value, onChange, onPick, names, problem, hint }: Ho
         <div
           id={`${id}-list`}
           role="listbox"
-          aria-label="Hosts of your ssh configuration"
+          aria-label="This computer, and hosts of your ssh configuration"
           className="absolute z-20 mt-1 max-h-60 w-full overflow-auto rounded-lg border border-line bg-panel p-1 shadow-pop"
         >
-          {matches.map((name, i) => (
+          {matches.map((choice, i) => (
             <div
-              key={name}
+              key={choice.isLocal ? '' : choice.text}
               id={`${id}-${i}`}
               role="option"
               tabIndex={-1}
               aria-selected={i === active}
-              className={cx('flex h-8 items-center rounded-md px-2', i === active ? 'bg-hover' : 'hover:bg-hover')}
+              {...(choice.isPossible ? {} : { 'aria-disabled': true })}
+              className={cx(
+                'flex min-h-8 flex-wrap items-center gap-x-2.5 rounded-md px-2 py-1',
+                i === active ? 'bg-hover' : 'hover:bg-hover',
+                !choice.isPossible && 'text-faint',
+              )}
               onPointerDown={(e) => {
                 e.preventDefault()
-                take(name)
+                take(choice)
               }}
             >
-              {name}
+              {choice.isLocal && <Laptop size={14} aria-hidden className="text-dim" />}
+              {choice.text}
+              {choice.note !== '' && <span className="min-w-0 break-words text-faint text-xs">{choice.note}</span>}
             </div>
           ))}
         </div>

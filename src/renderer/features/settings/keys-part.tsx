@@ -1,6 +1,7 @@
 import { setPreference, usePreferences } from '../../state/preferences.ts'
 import { Button } from '../../ui/button.tsx'
 import { KeyList } from '../../ui/key-list.tsx'
+import { keyText } from '../../ui/key-table.ts'
 import { Setting, SettingGroup, Switch } from './setting.tsx'
 
 export function KeysPart() {
@@ -10,7 +11,11 @@ export function KeysPart() {
   return (
     <>
       <SettingGroup title="Keyboard">
-        <Setting id="single" label="Single-letter keys" hint="Off: only keys with Ctrl, Alt or ⌘ act.">
+        <Setting
+          id="single"
+          label="Single-letter keys"
+          hint={`Off: only keys with ${keyText('mod')} or ${keyText('alt')} act.`}
+        >
           <Switch label="Single-letter keys" on={single} onChange={(on) => setPreference('singleKeys', on)} />
         </Setting>
         <Setting

@@ -1,16 +1,24 @@
 import { useRef } from 'react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatGib, shortId } from '../../lib/format.ts'
+import { useNow } from '../../state/now.ts'
 import { usePorts, useVm } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { publishedAt } from '../ports/view-model.ts'
+import { DEFAULT_GRACE_S } from '../settings/periods.ts'
+import { useTenants } from '../settings/queries.ts'
 import { deleteVm } from './actions.ts'
+import { deleteWords } from './delete-words.ts'
 import { ProtectedNote, SilentNote } from './force-stop-sheet.tsx'
 
 export function DeleteSheet({ vm: opened, onClose }: { vm: Vm; onClose: () => void }) {
   const vm = useVm(opened.id) ?? opened
+  const { data: tenants } = useTenants()
+  const tenant = tenants?.find(({ name }) => name === vm.tenant)
+  const now = useNow()
+  const words = deleteWords(tenant && (tenant.limits?.graceS ?? DEFAULT_GRACE_S), now)
   const keep = useRef<HTMLButtonElement>(null)
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)
   return (
@@ -18,7 +26,7 @@ export function DeleteSheet({ vm: opened, onClose }: { vm: Vm; onClose: () => vo
       open
       onClose={onClose}
       title={`Delete ${vm.name}?`}
-      description="It is stopped and moved to quarantine. Undo brings it back with its disk, until the countdown ends."
+      description={words.meaning}
       initialFocus={keep}
       footer={
         <>
@@ -33,7 +41,7 @@ export function DeleteSheet({ vm: opened, onClose }: { vm: Vm; onClose: () => vo
               void deleteVm(vm)
             }}
           >
-            Move to quarantine
+            {words.button}
           </Button>
         </>
       }
@@ -43,6 +51,7 @@ export function DeleteSheet({ vm: opened, onClose }: { vm: Vm; onClose: () => vo
           ['Name', vm.name],
           ['Host', vm.hostName],
           ['Disk that goes with it', formatGib(vm.diskGb)],
+          ...(words.kept === '' ? [] : ([['Can be brought back', words.kept]] satisfies [string, string][])),
           ...(ports.length > 0
             ? ([['Ports closed with it', ports.map(publishedAt).join(', ')]] satisfies [string, string][])
             : []),

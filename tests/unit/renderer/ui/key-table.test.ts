@@ -41,6 +41,11 @@ describe('the keys of the window', () => {
   })
 
   it('are written as they stand on the keyboard', () => {
-    expect(['f6', 'shift+f8', 'g f'].map(keyText)).toEqual(['F6', 'Shift F8', 'g f'])
+    expect(['f6', 'shift+f8', 'g f'].map((key) => keyText(key))).toEqual(['F6', 'Shift F8', 'g f'])
+  })
+
+  it('are those of the system one is on, never of both', () => {
+    expect(['mod+k', 'chord+f', 'alt'].map((key) => keyText(key, false))).toEqual(['Ctrl K', 'Ctrl Shift F', 'Alt'])
+    expect(['mod+k', 'chord+f', 'alt'].map((key) => keyText(key, true))).toEqual(['⌘ K', '⌘ F', '⌥'])
   })
 })

@@ -94,6 +94,11 @@ describe('setting a clock by hand', () => {
     expect(whyNotSettable(aVm({ hostUnknown: true, hostName: 'rack' }))).toMatch(/rack is not answering/)
     expect(whyNotSettable(aVm({ unowned: true }))).toMatch(/not in this fleet/)
     expect(whyNotSettable(aVm({ clockPolicy: 'windows-domain' }))).toMatch(/Windows domain/)
+    const silent = { detail: 'Nothing answers in the guest.' } as never
+    expect(whyNotSettable(aVm({ clock: silent }))).toBe(
+      'Nothing answers in the guest. Install or start qemu-guest-agent in it; its clock is read within a minute then, and can be set from here.',
+    )
+    expect(whyNotSettable(aVm({ clock: { ...(silent as object), offsetUs: 40n } as never }))).toBeUndefined()
   })
 
   it('is not for what does not run or is deleted: they have no row', () => {
