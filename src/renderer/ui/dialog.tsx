@@ -1,9 +1,13 @@
 import { X } from 'lucide-react'
 import { Dialog as Radix } from 'radix-ui'
-import type { ReactNode, RefObject } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { cx } from '../lib/class-names.ts'
-import { IconButton } from './button.tsx'
+import { formatClock } from '../lib/format.ts'
+import { Button, IconButton } from './button.tsx'
+import { useCopied } from './copy-text.tsx'
 import { useFocusReturn } from './focus-return.ts'
+import { useSubject } from './sheet-subject.tsx'
+import { fieldsIn, typedText } from './typed-text.ts'
 
 export interface DialogProps {
   open: boolean
@@ -20,8 +24,17 @@ export interface DialogProps {
   initialFocus?: RefObject<HTMLElement | null>
 }
 
-/** A modal sheet. Escape and a click beside it close it; the focus goes back to where it came from. */
-export function Dialog({ open, onClose, title, description, children, footer, tone, wide, initialFocus }: DialogProps) {
+/**
+ * A modal sheet. Escape and a click beside it close it; the focus goes back to where it came from. When what it is about
+ * is gone (`SheetSubject`) it says so, and nothing in it acts any more.
+ */
+export function Dialog(props: DialogProps) {
+  const { open, onClose, description, children, wide, initialFocus } = props
+  const { gone } = useSubject()
+  const fields = useRef<HTMLFieldSetElement>(null)
+  const title = gone?.title ?? props.title
+  const tone = gone ? 'plain' : props.tone
+  const footer = gone ? <GoneFooter fields={fields} onClose={onClose} /> : props.footer
   const giveFocusBack = useFocusReturn(open)
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
@@ -47,10 +60,17 @@ export function Dialog({ open, onClose, title, description, children, footer, to
               {title}
             </Radix.Title>
             {description !== undefined && (
-              <Radix.Description className="mt-1 text-dim">{description}</Radix.Description>
+              <Radix.Description className={cx('mt-1 text-dim', gone && 'sr-only')}>{description}</Radix.Description>
             )}
+            {gone && <GoneNote what={gone.what} />}
           </header>
-          {children !== undefined && <div className="min-h-0 overflow-y-auto px-5 py-2">{children}</div>}
+          {children !== undefined && (
+            <div className="min-h-0 overflow-y-auto px-5 py-2">
+              <fieldset ref={fields} role="presentation" disabled={gone !== undefined} className="contents">
+                {children}
+              </fieldset>
+            </div>
+          )}
           {footer !== undefined && <footer className="flex justify-end gap-2 px-5 pt-2 pb-4">{footer}</footer>}
           <Radix.Close asChild>
             <IconButton label="Close" className="absolute top-3 right-3">
@@ -60,5 +80,32 @@ export function Dialog({ open, onClose, title, description, children, footer, to
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  )
+}
+
+function GoneNote({ what }: { what: string }) {
+  const { since } = useSubject()
+  return (
+    <p role="alert" className="mt-1">
+      {what} This window learnt it at {formatClock(new Date(since))}; nothing was sent since.
+    </p>
+  )
+}
+
+function GoneFooter({ fields, onClose }: { fields: RefObject<HTMLFieldSetElement | null>; onClose: () => void }) {
+  const close = useRef<HTMLButtonElement>(null)
+  const [typed, setTyped] = useState('')
+  const [copied, copy] = useCopied()
+  useEffect(() => {
+    if (fields.current) setTyped(typedText(fieldsIn(fields.current)))
+    close.current?.focus()
+  }, [fields])
+  return (
+    <>
+      {typed !== '' && <Button onClick={() => copy(typed)}>{copied ? 'Copied' : 'Copy what is in the fields'}</Button>}
+      <Button ref={close} look="primary" onClick={onClose}>
+        Close
+      </Button>
+    </>
   )
 }

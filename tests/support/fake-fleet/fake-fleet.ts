@@ -39,6 +39,7 @@ export interface Delta {
   hosts?: FleetState['hosts']
   images?: FleetState['images']
   removedVmIds?: string[]
+  removedHostIds?: string[]
   ports?: FleetState['ports']
   removedPortIds?: string[]
   vmMetrics?: MessageInitShape<typeof VmMetricsChangeSchema>[]
@@ -116,7 +117,7 @@ export class FakeFleet {
     if (delta.vms || delta.removedVmIds)
       state.vms = merged(state.vms, delta.vms ?? []).filter((v) => !delta.removedVmIds?.includes(v.id))
     state.tasks = merged(state.tasks, delta.tasks ?? [])
-    state.hosts = merged(state.hosts, delta.hosts ?? [])
+    state.hosts = merged(state.hosts, delta.hosts ?? []).filter((h) => !delta.removedHostIds?.includes(h.id))
     state.images = merged(state.images, delta.images ?? [])
     state.ports = merged(state.ports, delta.ports ?? []).filter((p) => !delta.removedPortIds?.includes(p.id))
     this.#revision++
@@ -184,7 +185,11 @@ export class FakeFleet {
       signInHost: seen('signInHost', () => ({})),
       acceptHostKey: seen('acceptHostKey', () => ({})),
       takeOverHost: seen('takeOverHost', () => ({})),
-      removeHost: seen('removeHost', () => ({})),
+      removeHost: seen('removeHost', ({ host }) => {
+        // Told before the answer is, as a control plane may.
+        this.tell({ removedHostIds: [this.host(host).id] })
+        return {}
+      }),
       ...hostActs(this),
       listHosts: () => ({ hosts: this.#state.hosts }),
     })

@@ -25,12 +25,12 @@ export function PaneSheets(props: PaneSheetsProps) {
     'It was destroyed, or its host left the fleet. What this console showed stays in the pane until it is closed.'
   return (
     <SheetSubject key={String(sheet)} gone={isGone ? { title: `${name} is gone`, what } : undefined}>
-      <PaneSheet {...props} />
+      <Standing {...props} />
     </SheetSubject>
   )
 }
 
-function PaneSheet({ console, sheet, name, vmId, onClose }: PaneSheetsProps) {
+function Standing({ console, sheet, name, vmId, onClose }: PaneSheetsProps) {
   const { terminal } = console
   if (sheet === undefined || sheet === 'find') return null
   if (sheet === 'text') return <ReadAsText console={console} name={name} onClose={onClose} />

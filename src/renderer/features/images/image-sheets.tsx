@@ -32,7 +32,7 @@ export function ImageSheets() {
   const { open } = useOpen()
   if (open?.sheet === 'add') return <AddImageSheet onClose={close} />
   if (open?.sheet === 'collect') return <CollectSheet onClose={close} />
-  return open ? <SheetOfImage key={`${open.sheet} ${open.image.id}`} {...open} /> : null
+  return open && 'image' in open ? <SheetOfImage key={`${open.sheet} ${open.image.id}`} {...open} /> : null
 }
 
 function SheetOfImage({ sheet, image: opened }: OfImage) {
