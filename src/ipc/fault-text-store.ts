@@ -40,4 +40,10 @@ export const STORE_TEXT = {
       'Nothing was written, and no file was replaced.',
       'Choose another file name or folder.',
     ),
+  'support/preview-over': () =>
+    t(
+      'The support bundle was not written: what was shown is not kept any more.',
+      'Nothing was written.',
+      'Look again at what it would hold, and write that.',
+    ),
 }

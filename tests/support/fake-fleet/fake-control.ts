@@ -73,6 +73,8 @@ export class FakeControl {
     })
     router.service(SupportService, {
       previewBundle: seen('previewBundle', () => ({
+        previewId: 'shown-1',
+        keptUntil: timestampFromMs(Date.now() + 600_000),
         files: FILES,
         suggestedPath: '/home/ada/eitri-support-2026-12-01-140211.tar.gz',
       })),

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { SupportService } from '../../../ipc/gen/eitri/fleet/v1/support_pb.js'
@@ -20,17 +21,22 @@ export interface SupportApiDeps {
 /** What a person may send along with a question: shown first, written only where they say. */
 export function supportApi({ bundle, audit, store }: SupportApiDeps): ServiceImpl<typeof SupportService> {
   return {
-    previewBundle: async (_, context) => ({
-      files: (await bundle.preview(principalOf(context).tenant)).map(({ name, about, text, redacted }) => ({
-        ...{ name, about, redacted, sizeBytes: BigInt(Buffer.byteLength(text)) },
-        ...{ text: text.slice(-SHOWN_CHARS), cut: text.length > SHOWN_CHARS },
-      })),
-      suggestedPath: bundle.suggestedPath(),
-    }),
+    previewBundle: async ({ insteadOf }, context) => {
+      const { id, files, keptUntil } = await bundle.preview(principalOf(context).tenant, insteadOf)
+      return {
+        files: files.map(({ name, about, text, redacted }) => ({
+          ...{ name, about, redacted, sizeBytes: BigInt(Buffer.byteLength(text)) },
+          ...{ text: text.slice(-SHOWN_CHARS), cut: text.length > SHOWN_CHARS },
+        })),
+        suggestedPath: bundle.suggestedPath(),
+        previewId: id,
+        keptUntil: timestampFromMs(keptUntil),
+      }
+    },
     writeBundle: async (request, context) => {
       const { tenant } = principalOf(context)
       const without = new Set(request.without.slice(0, MAX_WITHOUT))
-      const files = (await bundle.files(tenant)).filter(({ name }) => !without.has(name))
+      const files = (await bundle.files(tenant, request.previewId)).filter(({ name }) => !without.has(name))
       if (files.length === 0) {
         const problem = 'every file is left out; keep at least one'
         throw new Fault('input/invalid', 'permanent', { field: 'without', problem })

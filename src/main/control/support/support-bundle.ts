@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { Fault } from '../../../ipc/faults.ts'
 import type { FleetState } from '../../../ipc/gen/eitri/fleet/v1/fleet_pb.js'
 import { DEFAULT_TENANT } from '../../../ipc/request-headers.ts'
 import type { AuditRow } from '../store/audit-store.ts'
@@ -9,8 +11,10 @@ import { fleetFiles } from './fleet-files.ts'
 import { Labels } from './labels.ts'
 import { logFile, tailOf } from './log-file-tail.ts'
 
-/** What was shown is what is written, for so long. */
-const SHOWN_MS = 10 * 60_000
+/** What was shown is kept to be written for so long, */
+export const SHOWN_MS = 10 * 60_000
+/** and of so many looks of everybody: the oldest goes first. */
+export const MAX_SHOWN = 4
 const MAX_AUDIT = 1_000
 
 export interface SupportSources {
@@ -25,27 +29,46 @@ export interface SupportSources {
   home: string | undefined
 }
 
-/** What a bundle of a tenant holds; the last one that was shown is kept for a while, so that exactly that is written. */
+interface Shown {
+  id: string
+  files: BundleText[]
+  keptUntil: number
+}
+
+/** What a bundle of a tenant holds. Each look is kept for a while under its own id, so that exactly that is written. */
 export class SupportBundle {
   readonly #from: SupportSources
-  #shown: { tenant: string; at: number; files: BundleText[] } | undefined
+  /** By id, oldest first. */
+  readonly #shown = new Map<string, Shown & { tenant: string }>()
 
   constructor(from: SupportSources) {
     this.#from = from
   }
 
-  async preview(tenant: string): Promise<BundleText[]> {
+  /** `insteadOf`: a look of the same tenant that this one takes the place of; '' = none. */
+  async preview(tenant: string, insteadOf = ''): Promise<Shown> {
     const files = await this.#make(tenant)
-    this.#shown = { tenant, at: this.#from.now(), files }
-    return files
+    if (this.#shown.get(insteadOf)?.tenant === tenant) this.#shown.delete(insteadOf)
+    const shown = { id: randomUUID(), tenant, files, keptUntil: this.#from.now() + SHOWN_MS }
+    this.#shown.set(shown.id, shown)
+    this.#forgetOld()
+    return shown
   }
 
-  /** As shown lately, else as it is now. */
-  async files(tenant: string): Promise<BundleText[]> {
-    const shown = this.#shown
-    const age = shown && this.#from.now() - shown.at
-    if (shown && shown.tenant === tenant && age !== undefined && age >= 0 && age < SHOWN_MS) return shown.files
-    return await this.#make(tenant)
+  /** As shown under this id, or as it is now where none is named. Raises support/preview-over. */
+  async files(tenant: string, id = ''): Promise<BundleText[]> {
+    if (id === '') return await this.#make(tenant)
+    this.#forgetOld()
+    const shown = this.#shown.get(id)
+    if (shown?.tenant !== tenant) throw new Fault('support/preview-over', 'permanent')
+    return shown.files
+  }
+
+  /** A clock that was set back keeps nothing longer. */
+  #forgetOld(): void {
+    const now = this.#from.now()
+    for (const { id, keptUntil } of [...this.#shown.values()])
+      if (now > keptUntil || keptUntil - now > SHOWN_MS || this.#shown.size > MAX_SHOWN) this.#shown.delete(id)
   }
 
   /** In the home of whoever runs this, named by the time. */

@@ -46,5 +46,5 @@ export async function rebuildStore() {
 }
 
 /** Answers where it is, or undefined when it was not written. */
-export const writeBundle = (path: string, without: string[]) =>
-  ask(() => api.support.writeBundle({ path, without }, { timeoutMs: LONG_MS }))
+export const writeBundle = (request: { path: string; without: string[]; previewId: string }) =>
+  ask(() => api.support.writeBundle(request, { timeoutMs: LONG_MS }))

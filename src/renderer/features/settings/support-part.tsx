@@ -1,8 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { BundleFile, WriteBundleResponse } from '../../../ipc/gen/eitri/fleet/v1/support_pb.js'
+import type {
+  BundleFile,
+  PreviewBundleResponse,
+  WriteBundleResponse,
+} from '../../../ipc/gen/eitri/fleet/v1/support_pb.js'
+import { queryClient } from '../../api/queries.ts'
 import { api } from '../../api/transport.ts'
-import { formatBytes, plural } from '../../lib/format.ts'
+import { formatBytes, formatMoment, plural } from '../../lib/format.ts'
+import { msOf } from '../../lib/timestamp.ts'
+import { useNow } from '../../state/now.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyText } from '../../ui/copy-text.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -46,10 +53,16 @@ export function SupportPart() {
   )
 }
 
+const PREVIEW = ['support', 'preview']
+
 function Bundle() {
+  const now = useNow()
   const { data, isError, isFetching, refetch } = useQuery({
-    queryKey: ['support', 'preview'],
-    queryFn: () => api.support.previewBundle({}),
+    queryKey: PREVIEW,
+    queryFn: () =>
+      api.support.previewBundle({
+        insteadOf: queryClient.getQueryData<PreviewBundleResponse>(PREVIEW)?.previewId ?? '',
+      }),
     // What is seen is what is written: it does not change under the eyes of who reads it.
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
@@ -63,6 +76,8 @@ function Bundle() {
     return <Reading what="What the bundle would hold" failed={isError} onAgain={() => void refetch()} />
   const target = path ?? data.suggestedPath
   const kept = data.files.filter(({ name }) => !without.has(name))
+  const until = msOf(data.keptUntil)
+  const isOver = until !== undefined && now > until
   const toggle = (name: string) => {
     const next = new Set(without)
     if (!next.delete(name)) next.add(name)
@@ -71,7 +86,7 @@ function Bundle() {
   }
   const write = async () => {
     setBusy(true)
-    setWritten(await writeBundle(target, [...without]))
+    setWritten(await writeBundle({ path: target, without: [...without], previewId: data.previewId }))
     setBusy(false)
   }
   return (
@@ -95,7 +110,7 @@ function Bundle() {
         <div className="flex flex-wrap items-center gap-2">
           <Button
             look="primary"
-            disabled={busy || kept.length === 0 || !target.startsWith('/')}
+            disabled={busy || isOver || kept.length === 0 || !target.startsWith('/')}
             onClick={() => void write()}
           >
             {busy ? 'Writing it…' : `Write ${plural(kept.length, 'file')}`}
@@ -109,7 +124,11 @@ function Bundle() {
           >
             {isFetching ? 'Looking again…' : 'Look again'}
           </Button>
-          <span className="text-dim text-xs">Exactly what is shown here is written.</span>
+          <span role={isOver ? 'status' : undefined} className={isOver ? 'text-warn' : 'text-dim text-xs'}>
+            {isOver
+              ? 'What is shown here is not kept any more: look again, and write that.'
+              : `Exactly what is shown here is written${until === undefined ? '' : `, until ${formatMoment(new Date(until), new Date(now))}`}.`}
+          </span>
         </div>
         {written && (
           <div role="status" className="grid gap-2">

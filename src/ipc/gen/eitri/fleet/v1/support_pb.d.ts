@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file eitri/fleet/v1/support.proto.
@@ -14,6 +15,12 @@ export declare const file_eitri_fleet_v1_support: GenFile;
  * @generated from message eitri.fleet.v1.PreviewBundleRequest
  */
 export declare type PreviewBundleRequest = Message<"eitri.fleet.v1.PreviewBundleRequest"> & {
+  /**
+   * Preview that this one takes the place of; it is not kept longer. Empty = none.
+   *
+   * @generated from field: string instead_of = 1;
+   */
+  insteadOf: string;
 };
 
 /**
@@ -37,6 +44,20 @@ export declare type PreviewBundleResponse = Message<"eitri.fleet.v1.PreviewBundl
    * @generated from field: string suggested_path = 2;
    */
   suggestedPath: string;
+
+  /**
+   * Names exactly this preview to WriteBundle.
+   *
+   * @generated from field: string preview_id = 3;
+   */
+  previewId: string;
+
+  /**
+   * Until when it is kept. It may end earlier where many others look meanwhile, which WriteBundle says.
+   *
+   * @generated from field: google.protobuf.Timestamp kept_until = 4;
+   */
+  keptUntil?: Timestamp | undefined;
 };
 
 /**
@@ -111,6 +132,13 @@ export declare type WriteBundleRequest = Message<"eitri.fleet.v1.WriteBundleRequ
    * @generated from field: repeated string without = 2;
    */
   without: string[];
+
+  /**
+   * Preview whose files are written, exactly as they were shown. Empty = what there is now.
+   *
+   * @generated from field: string preview_id = 3;
+   */
+  previewId: string;
 };
 
 /**
@@ -162,7 +190,8 @@ export declare const SupportService: GenService<{
     output: typeof PreviewBundleResponseSchema;
   },
   /**
-   * Writes it as a .tar.gz, readable by its owner alone; an existing file is never replaced. Raises support/not-written.
+   * Writes it as a .tar.gz, readable by its owner alone; an existing file is never replaced. Raises
+   * support/not-written, and support/preview-over for a preview that is not kept any more.
    *
    * @generated from rpc eitri.fleet.v1.SupportService.WriteBundle
    */
