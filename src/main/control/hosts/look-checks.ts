@@ -27,14 +27,16 @@ function virtualisation(look: HostLook, mode: InstallMode): StepCheck {
   if (look.kvm === 'usable') return ok('Virtualisation', 'KVM')
   if (look.kvm === 'denied') {
     if (mode !== 'user') return ok('Virtualisation', 'KVM, for the agent that runs as root')
-    const detail = `/dev/kvm is not readable by ${look.user}: VMs run many times slower until it is`
+    const detail = `/dev/kvm is not readable by ${look.user}: VMs run under emulation, several times slower, until it is`
     return check('note', detail, `sudo usermod -aG kvm ${look.user}`)
   }
   if (!look.virtualisation) {
-    const detail = 'the processor shows none: VMs run by emulation, many times slower'
+    const detail =
+      'the processor shows none: VMs run under emulation, several times slower. Turn on VT-x or AMD-V (SVM) in the BIOS, or nested virtualisation where it runs if it is a VM'
     return check('note', detail, '')
   }
-  const detail = 'the processor can, but /dev/kvm is not there: VMs run many times slower until it is'
+  const detail =
+    'the processor can, but /dev/kvm is not there: VMs run under emulation, several times slower, until it is'
   return check('note', detail, 'sudo modprobe kvm_intel || sudo modprobe kvm_amd')
 }
 

@@ -171,8 +171,8 @@ export function whyNotSettable(vm: Vm): string | undefined {
   if (!hasClock(vm)) return 'It does not run: it has no clock to set.'
   const keeper = lookup(LEFT_ALONE, vm.clockPolicy)
   if (keeper) return `Its policy leaves its clock to ${keeper}.`
-  const { detail = '', offsetUs } = vm.clock ?? {}
-  return detail !== '' && offsetUs === undefined ? `${detail} ${TO_ANSWER}` : undefined
+  if (vm.clock?.offsetUs !== undefined) return undefined
+  return `${vm.clock?.detail || 'Nothing in the guest has told its time yet.'} ${TO_ANSWER}`
 }
 
 const TO_ANSWER =

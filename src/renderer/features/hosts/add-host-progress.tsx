@@ -63,6 +63,9 @@ const HEADLINE: Record<string, (name: string) => string> = {
   cancelled: (n) => `Adding ${n} was cancelled`,
 }
 
+const AGAIN =
+  'Try again begins with the first step, for what was seen then may have changed; an accepted key is not asked again.'
+
 function Foot({ task }: { task: Task }) {
   if (isOpen(task))
     return (
@@ -76,7 +79,7 @@ function Foot({ task }: { task: Task }) {
   return (
     <footer className="mt-4 flex flex-wrap items-center justify-end gap-2">
       <p className="mr-auto text-dim text-xs">
-        {leftWords(task)} {failed && `It stopped at "${failed.name}"; what you typed is kept.`}
+        {leftWords(task)} {failed && `It stopped at "${failed.name}"; what you typed is kept.`} {AGAIN}
       </p>
       <a href={hrefOf({ page: 'hosts', filter: '' })} className={buttonClass('plain')}>
         Go to hosts

@@ -114,11 +114,11 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '264px',
+    width: '276px',
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
-  { id: 'name', header: 'Name', width: 'auto', fixed: true, sort: (h) => h.name, cell: (h) => <NameCell host={h} /> },
+  { id: 'name', header: 'Name', width: '176px', fixed: true, sort: (h) => h.name, cell: (h) => <NameCell host={h} /> },
   {
     id: 'address',
     header: 'Address',
@@ -156,7 +156,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'cpu',
     header: 'CPU',
-    width: '116px',
+    width: '104px',
     from: 'middle',
     sort: (h) => hostUse(h).cpu?.used,
     cell: (h) => <CpuCell host={h} />,
@@ -164,7 +164,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'memory',
     header: 'RAM used',
-    width: '146px',
+    width: '132px',
     from: 'middle',
     sort: (h) => hostUse(h).memory?.used,
     cell: (h) => <MemoryCell host={h} />,

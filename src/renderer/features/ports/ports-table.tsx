@@ -10,7 +10,7 @@ import type { TableColumn } from '../../ui/table.tsx'
 import { moveTo, unpublish } from './actions.ts'
 import { probe } from './probes.ts'
 import { ReachCell } from './reach-cell.tsx'
-import { leadsTo, nextFree, portState, publishedAt, sessionWords } from './view-model.ts'
+import { leadsTo, nextFree, portState, publishedAt, sessionWords, shortReason } from './view-model.ts'
 
 const none = <span className="text-faint">–</span>
 const free = (port: Port) => nextFree(fleetStore.getState().ports.values(), port)
@@ -18,7 +18,7 @@ const free = (port: Port) => nextFree(fleetStore.getState().ports.values(), port
 const published: TableColumn<Port> = {
   id: 'published',
   header: 'Published',
-  width: '210px',
+  width: '196px',
   fixed: true,
   sort: (p) => p.hostPort,
   cell: (p) => (
@@ -58,7 +58,7 @@ const reach: TableColumn<Port> = {
 const reached: TableColumn<Port> = {
   id: 'reached',
   header: 'Reached',
-  width: '230px',
+  width: '186px',
   from: 'middle',
   cell: (p) => <ReachCell port={p} />,
 }
@@ -94,7 +94,7 @@ export const portColumns: TableColumn<Port>[] = [
   {
     id: 'vm',
     header: 'Leads to',
-    width: '160px',
+    width: '152px',
     sort: (p) => leadsTo(p),
     cell: (p) => (
       <a href={hrefOf({ page: 'vm', id: p.vmId, tab: 'ports' })} className="hover:underline">
@@ -120,7 +120,7 @@ function PortStateCell({ port }: { port: Port }) {
       </span>
       {shown.detail && (
         <span className="truncate text-dim text-xs" title={shown.detail}>
-          {shown.detail}
+          {shortReason(port)}
         </span>
       )}
       {other !== undefined && (

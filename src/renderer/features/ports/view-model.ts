@@ -23,6 +23,16 @@ export function portState(port: Port): StateView {
   return { ...said, ...(reason === '' ? {} : { detail: reason }) }
 }
 
+/** The part of the reason that a row has room for: what is in the way, without what the row says already. */
+export function shortReason(port: Port): string {
+  if (port.state === undefined) return 'not said yet'
+  if (port.hostUnknown) return `was ${port.state}`
+  return printable(port.reason)
+    .replace(/^Port \d+(?: on \S+)? is /, '')
+    .replace(/ \(pid \d+\)/, '')
+    .replace(/\.$/, '')
+}
+
 const udp = (port: Pick<Port, 'protocol'>): string => (port.protocol === 'udp' ? '/udp' : '')
 
 /** `192.0.2.7:8443`, as a client dials it; an IPv6 address stands in brackets. */

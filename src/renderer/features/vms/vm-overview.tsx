@@ -171,7 +171,7 @@ const ImageName = ({ vm }: { vm: Vm }) => (
 
 const accelerationWords = ({ acceleration, power }: Vm) =>
   acceleration === 'tcg'
-    ? 'none (tcg): emulated, many times slower than with KVM'
+    ? 'none (tcg): emulated, several times slower than with KVM'
     : acceleration || (power === 'running' ? 'not told yet' : '–')
 
 function Resources({ vm }: { vm: Vm }) {

@@ -11,6 +11,7 @@ import {
   publishedAt,
   requestOf,
   sessionWords,
+  shortReason,
 } from '../../../../../src/renderer/features/ports/view-model.ts'
 
 const aPort = (change: MessageInitShape<typeof PortSchema> = {}) =>
@@ -42,6 +43,14 @@ describe('a published port on the screen', () => {
     expect(portState(aPort())).toEqual({ word: 'Listening', tone: 'good' })
     const failed = portState(aPort({ state: 'failed', reason: 'Port 8443 is used by nginx (pid 812).' }))
     expect(failed).toEqual({ word: 'Failed', tone: 'bad', detail: 'Port 8443 is used by nginx (pid 812).' })
+  })
+
+  it('says in its row what is in the way, and the rest beside it', () => {
+    const short = (change: object) => shortReason(aPort(change))
+    expect(short({ state: 'failed', reason: 'Port 8443 is used by nginx (pid 812).' })).toBe('used by nginx')
+    expect(short({ state: 'waiting', reason: 'The VM is not running.' })).toBe('The VM is not running')
+    expect(short({ hostUnknown: true })).toBe('was listening')
+    expect(short({})).toBe('')
   })
 
   it('is unknown while its host does not answer or has not said, never what it was', () => {
