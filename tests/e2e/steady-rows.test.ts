@@ -71,3 +71,31 @@ test('rows, the place scrolled to, what is chosen and the focus stay where they 
   expect(await looks(page)).toEqual({ ...before, focus: expect.any(String) })
   await expect(page.locator(`[data-row="${ROW}"]`)).toBeFocused()
 })
+
+test('the open menu of a row stays open, and where it is, at 20 changes a second', async ({ page }) => {
+  await open(page)
+  const button = page.locator(`[data-row="${ROW}"] [data-row-menu]`)
+  await page.keyboard.press('.')
+  await expect(page.getByRole('menu')).toBeVisible()
+  await page.keyboard.press('ArrowDown')
+  // It grows into its place.
+  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
+  const before = await looks(page)
+  expect(before.focus).not.toBe('')
+  await change()
+  expect(await looks(page)).toEqual(before)
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('menu')).toHaveCount(0)
+  await expect(button).toBeFocused()
+})
+
+test('the menu of a row opens and closes by the pointer', async ({ page }) => {
+  await open(page)
+  const button = page.locator(`[data-row="${ROW}"] [data-row-menu]`)
+  await button.click()
+  await expect(button).toHaveAttribute('aria-expanded', 'true')
+  await expect(page.getByRole('menu')).toBeVisible()
+  await button.click()
+  await expect(page.getByRole('menu')).toHaveCount(0)
+  await expect(page).toHaveURL(/#\/vms/)
+})

@@ -1,6 +1,17 @@
 import { ChevronRight } from 'lucide-react'
 import { DropdownMenu as Radix } from 'radix-ui'
-import type { ReactNode } from 'react'
+import {
+  cloneElement,
+  type HTMLAttributes,
+  type ReactElement,
+  type ReactNode,
+  type Ref,
+  type RefObject,
+  useId,
+  useImperativeHandle,
+  useRef,
+  useState,
+} from 'react'
 import { cx } from '../lib/class-names.ts'
 
 export interface MenuItem {
@@ -17,9 +28,12 @@ export interface MenuItem {
 /** More items behind one, or words that are no item. */
 export type MenuEntry = MenuItem | 'separator' | { note: string } | { submenu: string; items: readonly MenuEntry[] }
 
-interface MenuProps {
-  trigger: ReactNode
-  items: readonly MenuEntry[]
+type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: Ref<HTMLButtonElement>; 'data-state'?: 'open' | 'closed' }
+
+export interface MenuProps {
+  trigger: ReactElement<TriggerProps>
+  /** A function is asked once it opens. */
+  items: readonly MenuEntry[] | (() => readonly MenuEntry[])
   /** Absent = the trigger alone opens it. */
   open?: boolean
   onOpenChange?: (open: boolean) => void
@@ -30,31 +44,83 @@ interface MenuProps {
 const CONTENT =
   'z-50 max-h-[var(--radix-dropdown-menu-content-available-height)] min-w-48 overflow-y-auto rounded-lg border border-line bg-panel p-1 shadow-pop'
 
-/** A menu behind the one element given as its trigger. A `separator` stands between groups. */
-export function Menu({ trigger, items, open, onOpenChange, onClosed }: MenuProps) {
+/** A menu behind the one element given as its trigger. A `separator` stands between groups. While it is closed there is only the trigger: a table has one in each row. */
+export function Menu({ trigger, items, open: told, onOpenChange, onClosed }: MenuProps) {
+  const [own, setOwn] = useState(false)
+  const open = told ?? own
+  const button = useRef<HTMLButtonElement>(null)
+  const id = useId()
+  const setOpen = (next: boolean) => {
+    setOwn(next)
+    onOpenChange?.(next)
+  }
+  const asTrigger: TriggerProps = {
+    ...{ id, ref: button, 'aria-haspopup': 'menu', 'aria-expanded': open, 'data-state': open ? 'open' : 'closed' },
+    ...(open ? { 'aria-controls': `${id}menu` } : {}),
+    onPointerDown: (event) => {
+      if (event.button !== 0 || event.ctrlKey) return
+      if (!open) event.preventDefault()
+      setOpen(!open)
+    },
+    onClick: (event) => {
+      // By key or by a program: what points has opened it when it was pressed down.
+      if (event.detail === 0) setOpen(!open)
+    },
+    onKeyDown: (event) => {
+      if (event.key !== 'ArrowDown') return
+      event.preventDefault()
+      setOpen(true)
+    },
+  }
   return (
-    <Radix.Root
-      modal={false}
-      {...(open === undefined ? {} : { open })}
-      {...(onOpenChange === undefined ? {} : { onOpenChange })}
-    >
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+    <>
+      {cloneElement(trigger, asTrigger)}
+      {open && <OpenMenu {...{ id, button, items, setOpen }} {...(onClosed ? { onClosed } : {})} />}
+    </>
+  )
+}
+
+interface OpenMenuProps extends Pick<MenuProps, 'items' | 'onClosed'> {
+  id: string
+  button: RefObject<HTMLButtonElement | null>
+  setOpen: (open: boolean) => void
+}
+
+function OpenMenu({ id, button, items, setOpen, onClosed }: OpenMenuProps) {
+  const isElsewhere = useRef(false)
+  return (
+    <Radix.Root open modal={false} onOpenChange={setOpen}>
+      <Radix.Trigger asChild>
+        <Stands for={button} />
+      </Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
+          id={`${id}menu`}
+          aria-labelledby={id}
           align="end"
           sideOffset={4}
           className={cx(CONTENT, 'animate-[rise_100ms_ease-out]')}
+          onInteractOutside={() => {
+            isElsewhere.current = true
+          }}
           onCloseAutoFocus={(event) => {
-            if (!onClosed) return
+            // Its place among the menu's own parts is gone by now.
             event.preventDefault()
-            onClosed()
+            if (onClosed) onClosed()
+            else if (!isElsewhere.current) button.current?.focus()
           }}
         >
-          <MenuRows items={items} />
+          <MenuRows items={typeof items === 'function' ? items() : items} />
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** Draws nothing: the menu stands at, and gives the focus back to, an element that was there before it. */
+function Stands({ for: element, ref }: { for: RefObject<HTMLButtonElement | null>; ref?: Ref<HTMLButtonElement> }) {
+  useImperativeHandle(ref, () => element.current as HTMLButtonElement, [element])
+  return null
 }
 
 function MenuRows({ items }: { items: readonly MenuEntry[] }) {

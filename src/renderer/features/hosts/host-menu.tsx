@@ -1,8 +1,7 @@
-import { MoreHorizontal } from 'lucide-react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { addressOf, go } from '../../routes.ts'
-import { IconButton } from '../../ui/button.tsx'
-import { Menu, type MenuItem } from '../../ui/menu.tsx'
+import type { MenuItem } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import { toastDone } from '../../ui/toasts.tsx'
 import { openShell } from '../consoles/open.ts'
 import { reconnectHost, undrainHost } from './actions.ts'
@@ -11,21 +10,11 @@ import { offeredKey, ownerOf } from './view-model.ts'
 
 /** All that can be done with a host. What cannot be now is greyed, with why. */
 export function HostMenu({ host }: { host: Host }) {
-  const items = useHostItems(host)
-  return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${host.name}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
-      items={items}
-    />
-  )
+  const sheets = useHostSheets()
+  return <RowMenu of={host.name} items={() => itemsOf(host, sheets)} />
 }
 
-function useHostItems(host: Host): (MenuItem | 'separator')[] {
-  const sheets = useHostSheets()
+function itemsOf(host: Host, sheets: ReturnType<typeof useHostSheets>): (MenuItem | 'separator')[] {
   const connected = host.link === 'connected'
   const ssh = host.kind === 'ssh'
   return [

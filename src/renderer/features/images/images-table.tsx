@@ -1,12 +1,11 @@
-import { MoreHorizontal, ShieldCheck } from 'lucide-react'
+import { ShieldCheck } from 'lucide-react'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { formatBytes, plural } from '../../lib/format.ts'
 import { hrefOf } from '../../routes.ts'
 import { useFleetShallow } from '../../state/use-fleet.ts'
-import { IconButton } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
-import { Menu } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { makeDefault } from './actions.ts'
 import { useImageSheets } from './image-sheets.tsx'
@@ -131,12 +130,8 @@ function CachedOn({ image }: { image: Image }) {
 function ImageMenu({ image }: { image: Image }) {
   const sheets = useImageSheets()
   return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${image.name}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
+    <RowMenu
+      of={image.name}
       items={[
         { label: 'Make default', disabled: image.isDefault, onSelect: () => void makeDefault(image) },
         { label: 'Push to a host', onSelect: () => sheets.push(image) },

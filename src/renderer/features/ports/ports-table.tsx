@@ -1,10 +1,9 @@
-import { MoreHorizontal } from 'lucide-react'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import { hrefOf } from '../../routes.ts'
 import { fleetStore } from '../../state/fleet-store.ts'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
-import { Menu } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import type { TableColumn } from '../../ui/table.tsx'
 import { moveTo, unpublish } from './actions.ts'
@@ -135,12 +134,8 @@ function PortStateCell({ port }: { port: Port }) {
 function PortMenu({ port }: { port: Port }) {
   const other = free(port)
   return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${publishedAt(port)}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
+    <RowMenu
+      of={publishedAt(port)}
       items={[
         { label: 'Try to reach it', onSelect: () => void probe(port) },
         { label: 'Copy the address', onSelect: () => void navigator.clipboard.writeText(publishedAt(port)) },

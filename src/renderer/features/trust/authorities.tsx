@@ -1,11 +1,12 @@
-import { MoreHorizontal, Plus, RefreshCw } from 'lucide-react'
+import { Plus, RefreshCw } from 'lucide-react'
 import { useMemo } from 'react'
 import type { Ca } from '../../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { formatDate } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import { DataTable, type TableColumn } from '../../ui/table.tsx'
 import { signWith } from './actions.ts'
@@ -123,12 +124,8 @@ const columnsOf = (rank: (ca: Ca) => number | undefined): TableColumn<Ca>[] => [
 function CaMenu({ ca }: { ca: Ca }) {
   const kind: CaKind = ca.kind === 'host' ? 'host' : 'user'
   return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${ca.name}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
+    <RowMenu
+      of={ca.name}
       items={[
         { label: 'Show', onSelect: () => openTrustSheet({ sheet: 'show', ca }) },
         {

@@ -1,4 +1,4 @@
-import { FileBadge, MoreHorizontal, Plus } from 'lucide-react'
+import { FileBadge, Plus } from 'lucide-react'
 import { useMemo } from 'react'
 import type { Certificate } from '../../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { formatMoment, plural } from '../../lib/format.ts'
@@ -6,10 +6,10 @@ import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useVm } from '../../state/use-fleet.ts'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-text.tsx'
 import { EmptyState } from '../../ui/empty-state.tsx'
-import { Menu } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import { DataTable, type TableColumn } from '../../ui/table.tsx'
 import { Answer } from './answer.tsx'
@@ -174,12 +174,8 @@ function SpanCell({ one }: { one: Certificate }) {
 
 function CertificateMenu({ one }: { one: Certificate }) {
   return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for certificate ${one.serial}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
+    <RowMenu
+      of={`certificate ${one.serial}`}
       items={[
         { label: 'Copy the key fingerprint', onSelect: () => void navigator.clipboard.writeText(one.keyFingerprint) },
         'separator',

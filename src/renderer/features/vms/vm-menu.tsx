@@ -4,7 +4,6 @@ import {
   Flame,
   HousePlus,
   LayoutTemplate,
-  MoreHorizontal,
   Pencil,
   Play,
   Power,
@@ -16,8 +15,8 @@ import {
   Zap,
 } from 'lucide-react'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import { IconButton } from '../../ui/button.tsx'
-import { Menu, type MenuEntry } from '../../ui/menu.tsx'
+import type { MenuEntry } from '../../ui/menu.tsx'
+import { RowMenu } from '../../ui/row-menu.tsx'
 import { openPublish } from '../ports/port-sheets.tsx'
 import { protectVm, restartVm, startVm, stopVm } from './actions.ts'
 import { vmActions } from './view-model.ts'
@@ -29,13 +28,9 @@ type Sheets = ReturnType<typeof useVmSheets>
 export function VmMenu({ vm }: { vm: Vm }) {
   const sheets = useVmSheets()
   return (
-    <Menu
-      items={vm.deletedAt ? deletedItems(vm, sheets) : vm.unowned ? unownedItems(vm, sheets) : ownItems(vm, sheets)}
-      trigger={
-        <IconButton label={`Actions for ${vm.name}`} data-row-menu>
-          <MoreHorizontal size={16} aria-hidden />
-        </IconButton>
-      }
+    <RowMenu
+      of={vm.name}
+      items={() => (vm.deletedAt ? deletedItems : vm.unowned ? unownedItems : ownItems)(vm, sheets)}
     />
   )
 }
