@@ -1,5 +1,6 @@
 import { create } from 'zustand'
 import type { FleetSnapshot } from './fleet-store.ts'
+import type { ById } from './row-list.ts'
 
 export const DETAILS_KINDS = ['host', 'vm', 'image', 'port', 'task'] as const
 export type DetailsKind = (typeof DETAILS_KINDS)[number]
@@ -31,7 +32,7 @@ export function detailsOf(said: string | undefined, rowId: string | undefined, f
   return found && { kind: found, id: rowId }
 }
 
-function rowsOf(fleet: FleetSnapshot, kind: DetailsKind): ReadonlyMap<string, unknown> {
+function rowsOf(fleet: FleetSnapshot, kind: DetailsKind): ById<unknown> {
   switch (kind) {
     case 'host':
       return fleet.hosts

@@ -2,6 +2,7 @@ import { useCallback, useMemo } from 'react'
 import { create } from 'zustand'
 import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { keep, readKept } from './kept.ts'
+import type { ById } from './row-list.ts'
 import { useFleet, useHosts, usePorts, useVms } from './use-fleet.ts'
 
 /** Which part of the fleet every list shows. A label is `key` or `key=value`, as hosts carry it. */
@@ -55,10 +56,10 @@ export function useInScope(): (hostId: string) => boolean {
   return useCallback((hostId: string) => ids === undefined || ids.has(hostId), [ids])
 }
 
-let last: { scope: Scope; hosts: ReadonlyMap<string, Host>; ids: ReadonlySet<string> } | undefined
+let last: { scope: Scope; hosts: ById<Host>; ids: ReadonlySet<string> } | undefined
 
 /** The same set again while its members are the same, so that lists are not filtered anew at every report. */
-function idsIn(scope: Scope, hosts: ReadonlyMap<string, Host>): ReadonlySet<string> | undefined {
+function idsIn(scope: Scope, hosts: ById<Host>): ReadonlySet<string> | undefined {
   if (scope.kind === 'all') return undefined
   if (last?.scope === scope && last.hosts === hosts) return last.ids
   const ids = new Set([...hosts.values()].filter((h) => scopeHas(scope, h)).map((h) => h.id))

@@ -5,6 +5,7 @@ import type { Host } from '../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { RowCount } from '../lib/row-count.ts'
 import { type FleetSnapshot, fleetStore } from './fleet-store.ts'
+import type { ById } from './row-list.ts'
 
 /** The fleet as screens see it: it stands still while the window is hidden, and catches up when it is shown. */
 const seenFleet = createStore<FleetSnapshot>(() => fleetStore.getState())
@@ -20,7 +21,6 @@ export const useFleet = <T>(select: (fleet: FleetSnapshot) => T): T => useStore(
 /** For selectors that build a new array or object each time: renders again only when its members changed. */
 export const useFleetShallow = <T>(select: (fleet: FleetSnapshot) => T): T => useStore(seenFleet, useShallow(select))
 
-type ById<T> = ReadonlyMap<string, T>
 const listed = new WeakMap<object, readonly unknown[]>()
 
 /** The rows as one array for everybody, made once per state of the list. */

@@ -1,6 +1,7 @@
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
+import type { ById } from '../../state/row-list.ts'
 
-type Ports = ReadonlyMap<string, Port>
+type Ports = ById<Port>
 
 const made = new WeakMap<Ports, ReadonlyMap<string, readonly Port[]>>()
 const NONE: readonly Port[] = []
