@@ -13,7 +13,7 @@ const SCROLLED_MS = 6000
 const STEP_PX = 120
 const READY_MS = 60_000
 const FILTERS = ['web-1', 'state:running', 'rack3', '-app=web db', 'host:rack1-07 ci', 'stopped']
-const SORTED = ['State', 'Name', 'Host', 'vCPU', 'Memory', 'Name', 'State', 'Host']
+const SORTED = ['State', 'Name', 'Host', 'CPU', 'Memory', 'Name', 'State', 'Host']
 const OPENINGS = 12
 /** Ten minutes say whether it grows; a short run only whether it grows without bound. */
 const HEAP = {

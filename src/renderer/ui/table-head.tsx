@@ -3,7 +3,7 @@ import { cx } from '../lib/class-names.ts'
 import type { Chosen } from '../lib/row-selection.ts'
 import { ChooseBox } from './choose-box.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
-import { FROM, type Sort, type TableColumn } from './table-types.ts'
+import type { Sort, TableColumn } from './table-types.ts'
 
 interface HeadProps<T> {
   /** Those shown. */
@@ -62,7 +62,6 @@ function HeadCell<T>({
         'px-3 last:pr-5',
         isFirst && 'first:pl-5',
         column.align === 'right' ? 'text-right' : 'text-left',
-        FROM[column.from ?? 'any'],
       )}
     >
       <span className={cx('flex items-center gap-1', column.align === 'right' && 'justify-end')}>

@@ -3,7 +3,7 @@ import { type MouseEvent, memo, type ReactNode } from 'react'
 import { cx } from '../lib/class-names.ts'
 import type { Chosen } from '../lib/row-selection.ts'
 import { ChooseBox } from './choose-box.tsx'
-import { FROM, type TableColumn } from './table-types.ts'
+import type { TableColumn } from './table-types.ts'
 
 /** What rows ask their table for; the same object for as long as the table is there. */
 export interface RowActs {
@@ -69,10 +69,10 @@ function Row<T>(props: RowProps<T>) {
         <td
           key={c.id}
           className={cx(
-            'overflow-hidden text-ellipsis whitespace-nowrap border-line border-b px-3 last:pr-5',
+            'whitespace-nowrap border-line border-b px-3 last:pr-5',
+            !c.fits && 'overflow-hidden text-ellipsis',
             chosen === undefined && 'first:pl-5',
             c.align === 'right' && 'text-right',
-            FROM[c.from ?? 'any'],
           )}
         >
           {level !== undefined && at === 0 ? (

@@ -13,6 +13,8 @@ export interface TableColumn<T> {
   /** Absent = the column does not sort. */
   sort?: (row: T) => string | number | undefined
   cell: (row: T) => ReactNode
+  /** Its content cuts itself off or always has room: each box that clips costs every frame of a scrolled table. */
+  fits?: boolean
 }
 
 export interface TableSelection<T> {
@@ -51,9 +53,6 @@ export interface Sort {
   desc: boolean
 }
 
-export const FROM = {
-  any: undefined,
-  middle: '@max-[820px]:hidden',
-  wide: '@max-[1240px]:hidden',
-  widest: '@max-[1640px]:hidden',
-}
+/** How wide a table is, in CSS pixels, before it has room for such a column. */
+export const ROOM_PX = [820, 1240, 1640]
+export const FROM = { any: 0, middle: 1, wide: 2, widest: 3 }

@@ -14,7 +14,8 @@ import { shownColumns, useColumnChoice } from '../state/table-columns.ts'
 import { SelectionBar } from './selection-bar.tsx'
 import { TableHead } from './table-head.tsx'
 import { type RowActs, TableRow } from './table-row.tsx'
-import { FROM, type TableColumn, type TableProps, type TableSelection } from './table-types.ts'
+import { FROM, ROOM_PX, type TableColumn, type TableProps, type TableSelection } from './table-types.ts'
+import { useRoom } from './use-room.ts'
 import { useRowWindow } from './use-row-window.ts'
 import { useTableKeys } from './use-table-keys.ts'
 import { useScrollAnchor, useTableLines } from './use-table-lines.ts'
@@ -32,7 +33,11 @@ export function DataTable<T extends object>(props: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null)
   const rowHeight = ROW_HEIGHT[usePreferences((p) => p.density)]
   const choice = useColumnChoice(props.name ?? '')
-  const columns = useMemo(() => shownColumns(props.columns, choice), [props.columns, choice])
+  const room = useRoom(scroller, ROOM_PX)
+  const columns = useMemo(
+    () => shownColumns(props.columns, choice).filter(({ from }) => FROM[from ?? 'any'] <= room),
+    [props.columns, choice, room],
+  )
   const [sort, setSort] = useState(props.initialSort)
   const [active, setActive] = useState<string>()
   const { lines, hold, setCollapsed } = useTableLines(props, sort, scroller)
@@ -91,7 +96,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of the rows inside bubble up to here */}
       <div
         ref={scroller}
-        className="@container min-h-0 flex-1 overflow-auto [overflow-anchor:none]"
+        className="min-h-0 flex-1 overflow-auto [overflow-anchor:none]"
         onKeyDown={(event) => {
           hold.touch()
           onKeyDown(event)
@@ -110,7 +115,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
           <colgroup>
             {selection && <col style={{ width: BOX_WIDTH }} />}
             {columns.map((c) => (
-              <col key={c.id} className={FROM[c.from ?? 'any']} style={{ width: c.width }} />
+              <col key={c.id} style={{ width: c.width }} />
             ))}
           </colgroup>
           <Head

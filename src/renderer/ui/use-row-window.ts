@@ -2,8 +2,8 @@ import { type RefObject, useCallback, useEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 
 /** Rows rendered before and after those seen, and how far one scrolls before others are. */
-const AROUND = 10
-const STEP = 6
+const AROUND = 5
+const STEP = 3
 
 export interface RowWindow {
   start: number

@@ -1,4 +1,4 @@
-import { HousePlus, SquareTerminal, Undo2 } from 'lucide-react'
+import { HousePlus, Undo2 } from 'lucide-react'
 import { guestClockState } from '../../../ipc/clock-words.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { formatAgo, formatGib, formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
@@ -29,7 +29,7 @@ function NameCell({ vm }: { vm: Vm }) {
     <span className="flex min-w-0 items-baseline gap-2">
       <a
         href={hrefOf({ page: 'vm', id: vm.id, tab: 'overview' })}
-        className="shrink-0 truncate font-medium hover:underline"
+        className="max-w-full shrink-0 truncate font-medium hover:underline"
       >
         {vm.name}
       </a>
@@ -93,7 +93,6 @@ function ActionsCell({ vm }: { vm: Vm }) {
           aria-label={`Console of ${vm.name}`}
           className={buttonClass('quiet', 'small')}
         >
-          <SquareTerminal size={14} aria-hidden />
           Console
         </a>
       )}
@@ -172,11 +171,20 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'state',
     header: 'State',
+    fits: true,
     width: '228px',
     sort: (vm) => stateRank(vmState(vm, Date.now())),
     cell: (vm) => <StateCell vm={vm} />,
   },
-  { id: 'name', header: 'Name', width: 'auto', fixed: true, sort: (vm) => vm.name, cell: (vm) => <NameCell vm={vm} /> },
+  {
+    id: 'name',
+    header: 'Name',
+    fits: true,
+    width: 'auto',
+    fixed: true,
+    sort: (vm) => vm.name,
+    cell: (vm) => <NameCell vm={vm} />,
+  },
   {
     id: 'host',
     header: 'Host',
@@ -224,6 +232,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'cpu',
     header: 'CPU',
+    fits: true,
     width: '68px',
     align: 'right',
     from: 'middle',
@@ -233,6 +242,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'memory',
     header: 'Memory',
+    fits: true,
     width: '92px',
     align: 'right',
     from: 'middle',
@@ -242,6 +252,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'uptime',
     header: 'Up for',
+    fits: true,
     width: '108px',
     from: 'middle',
     sort: (vm) => msOf(vm.startedAt),
@@ -258,6 +269,7 @@ export const vmColumns: TableColumn<Vm>[] = [
   {
     id: 'actions',
     header: 'Actions',
+    fits: true,
     width: '134px',
     align: 'right',
     fixed: true,

@@ -10,7 +10,7 @@ function HostName({ row }: { row: Extract<TreeRow, { vms: unknown }> }) {
     <span className="flex min-w-0 items-baseline gap-2">
       <a
         href={hrefOf({ page: 'host', id: row.id, tab: 'overview' })}
-        className="shrink-0 font-semibold hover:underline"
+        className="max-w-full shrink-0 truncate font-semibold hover:underline"
       >
         {row.name}
       </a>
