@@ -76,9 +76,9 @@ function Screen({ route, told }: { route: Route; told: boolean }) {
     case 'vm':
       return <VmDetail id={route.id} tab={route.tab} />
     case 'images':
-      return <ImagesPage />
+      return <ImagesPage filter={route.filter ?? ''} />
     case 'networks':
-      return <NetworksPage />
+      return <NetworksPage filter={route.filter ?? ''} />
     case 'clock':
       return <ClockPage filter={route.filter} />
     case 'ports':

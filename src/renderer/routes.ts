@@ -38,14 +38,14 @@ export type Route =
   | { page: 'vms'; filter: string }
   | { page: 'create-vm'; host: string }
   | { page: 'vm'; id: string; tab: VmTab }
-  | { page: 'images' }
-  | { page: 'networks' }
+  | { page: 'images'; filter?: string }
+  | { page: 'networks'; filter?: string }
   | { page: 'clock'; filter: string }
   | { page: 'ports'; filter: string }
   /** Absent = what was done; else the tasks, running and past. */
   | { page: 'activity'; filter: string; view?: 'tasks' }
   | { page: 'consoles' }
-  | { page: 'trust'; tab: TrustTab }
+  | { page: 'trust'; tab: TrustTab; filter?: string }
   | { page: 'settings'; part: SettingsPart }
 
 function decoded(part: string): string {
@@ -61,6 +61,7 @@ export function parseRoute(hash: string): Route {
   const [noun, id = '', more = ''] = path.split('/').filter(Boolean).map(decoded)
   const params = new URLSearchParams(query)
   const filter = params.get('filter') ?? ''
+  const filtered = filter === '' ? {} : { filter }
   switch (noun) {
     case 'hosts':
       if (id === 'add') return { page: 'add-host', taskId: more }
@@ -73,9 +74,9 @@ export function parseRoute(hash: string): Route {
         ? { page: 'vms', filter }
         : { page: 'vm', id, tab: VM_TABS.find((tab) => tab === more) ?? 'overview' }
     case 'images':
-      return { page: 'images' }
+      return { page: 'images', ...filtered }
     case 'networks':
-      return { page: 'networks' }
+      return { page: 'networks', ...filtered }
     case 'clock':
       return { page: 'clock', filter }
     case 'ports':
@@ -87,7 +88,7 @@ export function parseRoute(hash: string): Route {
     case 'consoles':
       return { page: 'consoles' }
     case 'trust':
-      return { page: 'trust', tab: TRUST_TABS.find((tab) => tab === id) ?? 'authorities' }
+      return { page: 'trust', tab: TRUST_TABS.find((tab) => tab === id) ?? 'authorities', ...filtered }
     case 'settings':
       return { page: 'settings', part: SETTINGS_PARTS.find((part) => part === id) ?? 'appearance' }
     default:
@@ -117,9 +118,9 @@ export function hrefOf(route: Route): string {
     case 'vm':
       return route.tab === 'overview' ? `#/vms/${route.id}` : `#/vms/${route.id}/${route.tab}`
     case 'images':
-      return '#/images'
+      return withQuery('#/images', { filter: route.filter ?? '' })
     case 'networks':
-      return '#/networks'
+      return withQuery('#/networks', { filter: route.filter ?? '' })
     case 'clock':
       return withQuery('#/clock', { filter: route.filter })
     case 'ports':
@@ -129,7 +130,7 @@ export function hrefOf(route: Route): string {
     case 'consoles':
       return '#/consoles'
     case 'trust':
-      return route.tab === 'authorities' ? '#/trust' : `#/trust/${route.tab}`
+      return withQuery(route.tab === 'authorities' ? '#/trust' : `#/trust/${route.tab}`, { filter: route.filter ?? '' })
     case 'settings':
       return route.part === 'appearance' ? '#/settings' : `#/settings/${route.part}`
   }

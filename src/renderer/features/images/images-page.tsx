@@ -1,7 +1,8 @@
 import { Brush, Disc3, Plus } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import { matchesFilter, parseFilter } from '../../lib/filter.ts'
+import { replaceRoute } from '../../routes.ts'
 import { openDetails } from '../../state/details.ts'
 import { useFleet, useImages } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
@@ -15,11 +16,12 @@ import { imageColumns } from './images-table.tsx'
 import { NoImages } from './no-images.tsx'
 import { IMAGE_FILTER_FIELDS, imageFilterRecord } from './view-model.ts'
 
-export function ImagesPage() {
+const setFilter = (filter: string) => replaceRoute({ page: 'images', filter })
+
+export function ImagesPage({ filter }: { filter: string }) {
   const images = useImages()
   const hosts = useFleet((f) => f.hosts)
   const sheets = useImageSheets()
-  const [filter, setFilter] = useState('')
   const shown = useMemo(() => {
     const terms = parseFilter(filter, IMAGE_FILTER_FIELDS)
     return images.filter((image) =>

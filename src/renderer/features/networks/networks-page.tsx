@@ -1,8 +1,8 @@
 import { Network as NetworkIcon, Plus } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { cx } from '../../lib/class-names.ts'
-import { hrefOf } from '../../routes.ts'
+import { hrefOf, replaceRoute } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useScopedHosts } from '../../state/scope.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'
@@ -15,9 +15,10 @@ import { isCurrent } from '../hosts/view-model.ts'
 import { HostNetworks, PreflightButton } from './host-networks.tsx'
 import { asOfWords, hostsInOrder, NETWORK_FILTER_FIELDS, networkFilterRecord } from './view-model.ts'
 
-export function NetworksPage() {
+const setFilter = (filter: string) => replaceRoute({ page: 'networks', filter })
+
+export function NetworksPage({ filter }: { filter: string }) {
   const all = useScopedHosts()
-  const [filter, setFilter] = useState('')
   const shown = useFilteredRows(all, { filter, fields: NETWORK_FILTER_FIELDS, record: networkFilterRecord })
   const hosts = useMemo(() => hostsInOrder(shown), [shown])
   const count = hosts.reduce((sum, { networks }) => sum + networks.length, 0)

@@ -2,7 +2,7 @@ import { Monitor } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import type { Ca, VmTrust } from '../../../ipc/gen/eitri/fleet/v1/trust_pb.js'
 import { msOf } from '../../lib/timestamp.ts'
-import { go, hrefOf } from '../../routes.ts'
+import { go, hrefOf, replaceRoute, useRoute } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useFilteredRows } from '../../state/use-filtered.ts'
 import { Button } from '../../ui/button.tsx'
@@ -46,8 +46,11 @@ export function Guests() {
   )
 }
 
+const setFilter = (filter: string) => replaceRoute({ page: 'trust', tab: 'guests', filter })
+
 function GuestList({ guests, cas }: { guests: VmTrust[]; cas: Ca[] }) {
-  const [filter, setFilter] = useState('')
+  const route = useRoute()
+  const filter = route.page === 'trust' ? (route.filter ?? '') : ''
   const names = useMemo(() => caNames(cas), [cas])
   const [record] = useState(() => (guest: VmTrust) => guestFilterRecord(guest, names))
   const shown = useFilteredRows(guests, { filter, fields: GUEST_FILTER_FIELDS, record })
