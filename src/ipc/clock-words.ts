@@ -153,6 +153,7 @@ export function sourceWords(
 }
 
 const CAUSES: Record<string, string> = {
+  start: 'when it was first asked',
   resume: 'after it was resumed',
   restore: 'after it was restored',
   stall: 'after it stood still for long',

@@ -8,7 +8,7 @@ export const TRY_LIMIT = 3
 export const TRY_WINDOW_MS = 3_600_000
 
 /** Why a guest's clock is looked after now, as on the wire. */
-export type ClockCause = 'resume' | 'restore' | 'stall' | 'host_wake' | 'offset' | 'asked'
+export type ClockCause = 'start' | 'resume' | 'restore' | 'stall' | 'host_wake' | 'offset' | 'asked'
 
 export interface ClockSituation {
   cause: ClockCause
@@ -40,12 +40,19 @@ export function planClock(at: ClockSituation): ClockPlan | undefined {
   const { cause, policy, offsetUs, uncertaintyUs } = at
   const none = (result: 'done' | 'failed', detail: string): ClockPlan => ({ act: 'none', result, detail })
   const leftTo = LEFT[policy]
-  if (leftTo !== undefined) return cause === 'offset' ? undefined : none(cause === 'asked' ? 'failed' : 'done', leftTo)
+  if (leftTo !== undefined)
+    return cause === 'offset' || cause === 'start' ? undefined : none(cause === 'asked' ? 'failed' : 'done', leftTo)
   if (offsetUs === undefined) return none('failed', NOBODY_ANSWERS)
   const least = Math.abs(offsetUs) - uncertaintyUs
   if (cause === 'offset') return planFoundOff(at, least)
+  if (cause === 'start') return planStarted(at, least)
   if (cause !== 'asked' && least < IN_STEP_MS * 1_000) return none('done', 'It was in step; nothing was set.')
   return means(policy)
+}
+
+/** A hardware clock tells whole seconds: a guest begins with the host's time less what was left of one. */
+function planStarted({ policy }: ClockSituation, least: number): ClockPlan | undefined {
+  return least < IN_STEP_MS * 1_000 || policy === 'network' ? undefined : { act: 'set_time', orElse: 'none' }
 }
 
 /** Found off by a look: whether the host or the guest is wrong is not known, so the host has to be worth following. */

@@ -41,6 +41,8 @@ interface Entry {
   measured: Measurement | undefined
   /** Why nothing is measured; '' = it is. */
   detail: string
+  /** It was measured since the VM runs, or since this agent does. */
+  seen: boolean
   /** What has to be done once the guest answers. */
   pending: { cause: ClockCause; since: number } | undefined
   act: Act | undefined
@@ -101,8 +103,10 @@ export class GuestClocks {
       return
     }
     if (entry.act && entry.act.result !== 'done') entry.act.after ??= entry.measured.offsetUs
-    const cause = entry.pending?.cause ?? (Math.abs(entry.measured.offsetUs) >= OFF_US ? 'offset' : undefined)
+    const found = Math.abs(entry.measured.offsetUs) >= OFF_US ? 'offset' : entry.seen ? undefined : 'start'
+    const cause = entry.pending?.cause ?? found
     entry.pending = undefined
+    entry.seen = true
     if (cause) await this.#act(guest, entry, cause, agent, signal)
   }
 
@@ -285,6 +289,7 @@ export class GuestClocks {
     if (known) return known
     const fresh: Entry = {
       measured: undefined,
+      seen: false,
       detail: '',
       pending: undefined,
       act: undefined,

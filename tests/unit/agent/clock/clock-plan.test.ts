@@ -9,7 +9,7 @@ import {
 } from '../../../../src/agent/clock/clock-plan.ts'
 import { CLOCK_POLICIES } from '../../../../src/ipc/clock-policy.ts'
 
-const CAUSES: ClockCause[] = ['resume', 'restore', 'stall', 'host_wake', 'offset', 'asked']
+const CAUSES: ClockCause[] = ['start', 'resume', 'restore', 'stall', 'host_wake', 'offset', 'asked']
 const behind = (s: number) => -s * 1_000_000
 const at = (change: Partial<ClockSituation> = {}): ClockSituation => ({
   cause: 'resume',
@@ -28,7 +28,7 @@ describe("a guest's clock", () => {
     ['network', { act: 'chrony_burst', orElse: 'none' }],
     ['windows-standalone', { act: 'set_time', orElse: 'none' }],
   ] as const)('under the policy %s that is 70 s behind after a resume has one authority', (policy, plan) => {
-    for (const cause of CAUSES) expect(planClock(at({ policy, cause }))).toEqual(plan)
+    for (const cause of CAUSES.filter((one) => one !== 'start')) expect(planClock(at({ policy, cause }))).toEqual(plan)
   })
 
   it.each(['none', 'windows-domain'] as const)(
@@ -37,7 +37,7 @@ describe("a guest's clock", () => {
       for (const cause of CAUSES)
         for (const offsetUs of [undefined, 0, behind(3600)]) {
           const plan = planClock(at({ policy, cause, offsetUs }))
-          if (cause === 'offset') expect(plan).toBeUndefined()
+          if (cause === 'offset' || cause === 'start') expect(plan).toBeUndefined()
           else expect(plan).toMatchObject({ act: 'none', result: cause === 'asked' ? 'failed' : 'done' })
         }
     },
@@ -61,6 +61,15 @@ describe("a guest's clock", () => {
 
   it('is set when a person asks, in step or not', () => {
     expect(planClock(at({ cause: 'asked', offsetUs: 0 }))).toMatchObject({ act: 'set_time' })
+  })
+
+  it('that begins a part of a second behind is set at the first look, unless it is kept by the network', () => {
+    const begins = at({ cause: 'start', offsetUs: -407_000 })
+    const set = { act: 'set_time', orElse: 'none' }
+    for (const policy of ['auto', 'host-only', 'windows-standalone'] as const)
+      expect(planClock({ ...begins, policy, host: 'not_synchronised' })).toEqual(set)
+    expect(planClock({ ...begins, policy: 'network' })).toBeUndefined()
+    expect(planClock({ ...begins, offsetUs: -101_000 })).toBeUndefined()
   })
 
   it('that is found off by less than a second is left to what slews it', () => {

@@ -109,7 +109,7 @@ describe("a guest's clock", () => {
 
   it('is measured against the host, known no better than half the way there and back', async () => {
     guest.offsetMs = -320
-    expect(await visit()).toMatchObject({
+    expect(await visit('network')).toMatchObject({
       source: 'guest_agent',
       offsetUs: -320_000n,
       uncertaintyUs: 2_000n,
@@ -117,6 +117,18 @@ describe("a guest's clock", () => {
     })
     expect(act()).toBeUndefined()
     expect(guest.did).toEqual([])
+  })
+
+  it('that begins a part of a second behind is set at the first look, and what it drifts later is not', async () => {
+    guest.offsetMs = -320
+    await visit()
+    expect(act()).toMatchObject({ cause: 'start', means: 'set_time', result: 'done', offsetBeforeUs: -320_000n })
+    guest.offsetMs = -320
+    await visit()
+    expect(guest.did).toEqual(['set'])
+    clocks.forget(ID)
+    await visit()
+    expect(guest.did).toEqual(['set', 'set'])
   })
 
   it('is not reported before anybody asked, nor once nothing answers', async () => {

@@ -142,7 +142,7 @@ export declare const GuestClockSchema: GenMessage<GuestClock>;
  */
 export declare type ClockAct = Message<"eitri.agent.v1.ClockAct"> & {
   /**
-   * "resume", "restore", "stall", "host_wake", "offset" (found off when measured) or "asked" (by a person).
+   * "start" (first measured), "resume", "restore", "stall", "host_wake", "offset" (found off when measured) or "asked".
    *
    * @generated from field: string cause = 1;
    */

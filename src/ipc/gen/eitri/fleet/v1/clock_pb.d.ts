@@ -165,7 +165,7 @@ export declare const GuestClockSchema: GenMessage<GuestClock>;
  */
 export declare type ClockAct = Message<"eitri.fleet.v1.ClockAct"> & {
   /**
-   * "resume", "restore", "stall", "host_wake", "offset" or "asked".
+   * "start", "resume", "restore", "stall", "host_wake", "offset" or "asked".
    *
    * @generated from field: string cause = 1;
    */
