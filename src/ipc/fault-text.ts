@@ -7,6 +7,7 @@ import { NETWORK_TEXT } from './fault-text-network.ts'
 import { PORT_TEXT } from './fault-text-ports.ts'
 import { SSH_TEXT } from './fault-text-ssh.ts'
 import { STORE_TEXT } from './fault-text-store.ts'
+import { TASK_TEXT } from './fault-text-tasks.ts'
 import { TENANT_TEXT } from './fault-text-tenants.ts'
 import { TRUST_TEXT } from './fault-text-trust.ts'
 import { VM_EDIT_TEXT } from './fault-text-vms.ts'
@@ -292,10 +293,7 @@ const TEXT: Record<FaultCode, (p: P) => FaultText> = {
     ),
   'console/read-only': (p) =>
     t(`The keyboard of ${vm(p)} is held by another viewer.`, 'Nothing was typed.', 'Take the keyboard.'),
-  'task/not-found': () => t('There is no such task.', NOTHING, 'See "eitri task list".'),
-  'task/wrong-question': () => t('The task does not ask that any more.', NOTHING, 'Look at what it asks now.'),
-  'task/interrupted': () =>
-    t('The app stopped before this was done.', 'What was half-made was removed.', 'Start it again.'),
+  ...TASK_TEXT,
   'app/not-running': (p) =>
     t(
       `The app does not answer${p['socket'] ? ` on ${v(p, 'socket')}` : ''}.`,

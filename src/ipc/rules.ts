@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AUDIT_RESULTS } from './audit-results.ts'
 import { CLOCK_POLICIES } from './clock-policy.ts'
 import { Fault } from './faults.ts'
 import { isFingerprint, isId, isName, isSha256, NAME_RULE } from './names.ts'
@@ -238,6 +239,7 @@ export const rules = {
     host: oneLine(64),
     action: oneLine(64).regex(/^([a-z_-]+\.[a-z_-]*)?$/, 'use noun.verb, or noun. for all of a noun'),
     requestId: oneLine(64),
+    result: z.enum(['', ...AUDIT_RESULTS], `use one of ${AUDIT_RESULTS.join(', ')}`),
   }),
   auditPage: z.object({ beforeId: z.string().regex(/^(\d{1,15})?$/, 'use the id of an entry') }),
   auditRetention: z.object({

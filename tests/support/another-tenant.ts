@@ -57,7 +57,14 @@ export function sowOtherTenant({ db, tenants, hosts, vms, exposures, tasks }: St
   const [task, subject] = ITS_NAMES.task
   tasks.save({
     ...{ id: task, tenant: OTHER, kind: 'add_host', subject, state: 'failed', steps: [], question: null },
-    ...{ fault: null, resultId: host, createdAt: new Date(), endedAt: new Date() },
+    ...{
+      fault: null,
+      resultId: host,
+      owner: { user: '', client: 'eitri', requestId: '' },
+      goesOn: null,
+      createdAt: new Date(),
+      endedAt: new Date(),
+    },
   })
   const [ca, caName, fingerprint] = ITS_NAMES.ca
   const key = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${'B'.repeat(43)}`

@@ -58,6 +58,8 @@ const VALUES: Record<string, (n: number) => string | number | null> = {
   'tasks.steps': () => '[]',
   'tasks.question': () => null,
   'tasks.fault': () => '{"code":"app/bug"}',
+  'tasks.owner': () => '{"user":"ada","client":"app","requestId":"r-1"}',
+  'tasks.goes_on': () => '{"how":"again","input":{"name":"tiny"}}',
   'tasks.ended_at': (n) => (n === 1 ? null : '2026-01-02T03:04:05.000Z'),
   'audit.detail': () => '{"name":"web"}',
   'audit.before': () => '{"power":"running"}',

@@ -1,9 +1,10 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError } from 'commander'
+import { AUDIT_RESULTS } from '../../ipc/audit-results.ts'
 import { type AuditEntry, ListAuditResponseSchema } from '../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { check } from '../../ipc/rules.ts'
 import { exportAudit } from './audit-export.ts'
-import { changeWord } from './audit-words.ts'
+import { changeWord, tookWord } from './audit-words.ts'
 import type { CommandContext, Runner } from './context.ts'
 import { atMostThousand, longDuration, reference, since } from './options.ts'
 import { invalid } from './outcome.ts'
@@ -17,6 +18,7 @@ interface AuditOptions {
   since?: string
   action?: string
   request?: string
+  result?: string
   limit?: number
   beforeId?: string
   export?: string
@@ -33,6 +35,7 @@ export function auditCommand(root: Command, run: Runner): void {
       .option('--since <when>', 'RFC 3339, or how long ago, e.g. 2h')
       .option('--action <noun.verb>', 'of this kind, e.g. vm.stop; vm. = all of VMs')
       .option('--request <id>', 'of this request')
+      .option('--result <word>', `that ended so: ${AUDIT_RESULTS.join(', ')}`)
       .option('--limit <n>', 'at most this many, up to 1000 (default 200)', atMostThousand)
       .option('--before-id <id>', 'older than this entry: the next page')
       .option('--export <file>', 'all of it, oldest first, as JSON Lines into a new file; - = standard output')
@@ -58,7 +61,7 @@ async function list(context: CommandContext, options: AuditOptions): Promise<voi
     context.note(`Nothing named ${stranger} is known here; what is gone for good is found by its id.`)
   await context.answer(ListAuditResponseSchema, answer, () =>
     table(
-      ['ID', 'AT', 'ACTION', 'BY', 'VM', 'HOST', 'DETAIL'],
+      ['ID', 'AT', 'ACTION', 'BY', 'VM', 'HOST', 'RESULT', 'TOOK', 'DETAIL'],
       answer.entries.map((e) => [
         e.id,
         e.at ? timestampDate(e.at).toISOString() : '',
@@ -66,6 +69,8 @@ async function list(context: CommandContext, options: AuditOptions): Promise<voi
         who(e),
         names.get(e.vmId) ?? e.vmId,
         names.get(e.hostId) ?? e.hostId,
+        e.result,
+        e.tookMs === undefined ? '' : tookWord(Number(e.tookMs)),
         changeWord(e),
       ]),
     ),
@@ -113,6 +118,7 @@ function filterOf({ parts }: CommandContext, options: AuditOptions) {
     host: options.host === undefined ? '' : reference('host', options.host),
     action: options.action ?? '',
     requestId: options.request ?? '',
+    result: options.result ?? '',
   }
   check('auditFilter', filter)
   return {

@@ -15,6 +15,13 @@ export function changeWord({ detail, before, after }: AuditEntry): string {
   return cut([said.join(' '), changed.join(', ')].filter(Boolean).join('; '), WHOLE_CHARS)
 }
 
+/** `0.4 s`, `12 s`, `3 min`, `2 h`. */
+export function tookWord(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}
+
 function fieldsOf(json: string): Record<string, unknown> {
   try {
     return json === '' ? {} : (JSON.parse(json) as Record<string, unknown>)

@@ -59,6 +59,7 @@ import { supportSources } from './support/support-sources.ts'
 import { Hub } from './sync/hub.ts'
 import { Registry } from './sync/registry.ts'
 import { TaskRunner } from './tasks/task-runner.ts'
+import { VmTasks } from './tasks/vm-tasks.ts'
 import { CaKeyFiles } from './trust/ca-keys.ts'
 import { fleetTrust } from './trust/fleet-trust.ts'
 import { caPassphrase } from './trust/passphrase.ts'
@@ -102,15 +103,26 @@ export function createControlPlane(ports: Ports): ControlPlane {
     clock,
   })
   const feed = new FleetFeeds(view, clock)
+  const vmTasks = new VmTasks({ ...stores, runner: tasks, registry, view, clock, log })
   const stopping = new AbortController()
 
   stores.db.onCommit((changes) => {
     for (const { noun, id } of changes) if (noun === 'desired') hub.poke(id)
     feed.rowsChanged(changes)
+    vmTasks.committed(changes)
   })
-  registry.onChange((hostId) => feed.hostChanged(hostId))
-  stores.db.onReplaced(() => feed.restart())
-  hosts.pushes.onChange((hostId) => feed.pushChanged(hostId))
+  registry.onChange((hostId) => {
+    feed.hostChanged(hostId)
+    vmTasks.hostChanged(hostId)
+  })
+  stores.db.onReplaced(() => {
+    feed.restart()
+    vmTasks.recover()
+  })
+  hosts.pushes.onChange((hostId) => {
+    feed.pushChanged(hostId)
+    vmTasks.hostChanged(hostId)
+  })
   hosts.secrets.onChange((hostId) => feed.hostChanged(hostId))
   tasks.onShown((taskId) => feed.taskShown(taskId))
 
@@ -203,6 +215,7 @@ export function createControlPlane(ports: Ports): ControlPlane {
     info: { fleetId: hosts.fleetId, version, apiSocket: paths.apiSocket },
     async start() {
       tasks.recover()
+      vmTasks.recover()
       await files.prepare(stores.db.damage ? { has: () => true } : wantedFiles(stores), clock.now())
       await trust.start()
       void trust.upkeep(stopping.signal)

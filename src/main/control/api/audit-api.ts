@@ -1,4 +1,4 @@
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Fault } from '../../../ipc/faults.ts'
 import type { AuditFilter, AuditService } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
@@ -8,8 +8,10 @@ import type { AuditQuery } from '../store/audit-query.ts'
 import type { AuditRetention } from '../store/audit-retention.ts'
 import { type AuditRow, type AuditStore, shownTo } from '../store/audit-store.ts'
 import type { HostsStore } from '../store/hosts-store.ts'
+import type { TasksStore } from '../store/tasks-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import { findVm } from '../vms/vm-directory.ts'
+import { entryViews } from './audit-view.ts'
 import { principalOf } from './principal.ts'
 
 const DEFAULT_LIMIT = 200
@@ -22,14 +24,15 @@ export interface AuditApiDeps {
   retention: AuditRetention
   hosts: HostsStore
   vms: VmsStore
+  tasks: Pick<TasksStore, 'find'>
 }
 
 type Filter = Omit<AuditFilter, '$typeName' | '$unknown'>
 
 /** The trail of a tenant, also of things that are gone: then by their id. */
-export function auditApi({ audit, retention, hosts, vms }: AuditApiDeps): ServiceImpl<typeof AuditService> {
+export function auditApi({ audit, retention, hosts, vms, tasks }: AuditApiDeps): ServiceImpl<typeof AuditService> {
   const queryOf = (tenant: string, filter: Filter): Omit<AuditQuery, 'limit'> => {
-    const { vm, host, action, requestId } = check('auditFilter', filter)
+    const { vm, host, action, requestId, result } = check('auditFilter', filter)
     return {
       tenants: shownTo(tenant),
       ...(vm ? { vmId: findVm(vms, tenant, vm)?.id ?? vm } : {}),
@@ -37,8 +40,10 @@ export function auditApi({ audit, retention, hosts, vms }: AuditApiDeps): Servic
       ...(filter.since ? { since: timestampDate(filter.since) } : {}),
       ...(action ? { action } : {}),
       ...(requestId ? { requestId } : {}),
+      ...(result ? { result } : {}),
     }
   }
+  const views = (rows: readonly AuditRow[]) => entryViews(rows, { audit, tasks })
   return {
     listAudit: (request, context) => {
       const query = queryOf(principalOf(context).tenant, request)
@@ -47,10 +52,10 @@ export function auditApi({ audit, retention, hosts, vms }: AuditApiDeps): Servic
       // One more than asked for tells whether there is a next page.
       const rows = audit.list({ ...query, ...(beforeId ? { beforeId: Number(beforeId) } : {}), limit: limit + 1 })
       const entries = rows.slice(0, limit)
-      return { entries: entries.map(entryView), nextBeforeId: rows.length > limit ? (entries.at(-1)?.id ?? '') : '' }
+      return { entries: views(entries), nextBeforeId: rows.length > limit ? (entries.at(-1)?.id ?? '') : '' }
     },
     async *exportAudit({ filter }, context) {
-      const given = filter ?? { vm: '', host: '', action: '', requestId: '' }
+      const given = filter ?? { vm: '', host: '', action: '', requestId: '', result: '' }
       const query = queryOf(principalOf(context).tenant, given)
       // What is written from now on is not part of it: an export ends.
       const beforeId = audit.lastId() + 1
@@ -58,7 +63,7 @@ export function auditApi({ audit, retention, hosts, vms }: AuditApiDeps): Servic
         const rows = audit.list({ ...query, afterId, beforeId, limit: EXPORT_PAGE })
         const last = rows.at(-1)
         if (!last) return
-        yield { entries: rows.map(entryView) }
+        yield { entries: views(rows) }
         afterId = Number(last.id)
       }
     },
@@ -74,5 +79,3 @@ export function auditApi({ audit, retention, hosts, vms }: AuditApiDeps): Servic
     },
   }
 }
-
-const entryView = ({ at, ...entry }: AuditRow) => ({ ...entry, at: timestampFromDate(at) })

@@ -24,6 +24,7 @@ import { type ImageRow, NO_ORIGIN } from '../store/images-store.ts'
 import type { TaskRow } from '../store/tasks-store.ts'
 import type { VmsStore } from '../store/vms-store.ts'
 import type { Registry } from '../sync/registry.ts'
+import type { TaskAgain, TaskContext, TaskKind } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { principalOf } from './principal.ts'
@@ -45,6 +46,7 @@ export interface ImagesApiDeps extends BuiltImageDeps {
 export function imagesApi(deps: ImagesApiDeps): ServiceImpl<typeof ImageService> {
   const { images, view } = deps
   const passing = new Map<string, number>()
+  deps.tasks.goOnWith(imageTasksAgain(deps, passing))
   const resolve = (request: { image: string }) => images.resolve(check('imageRef', request).image)
   return {
     listImages: (_, context) => ({ images: view.images(principalOf(context).tenant) }),
@@ -86,7 +88,10 @@ function startAdding(deps: ImagesApiDeps, tenant: string, request: AddCatalogueI
     task: taskView(
       tasks.get(
         tenant,
-        tasks.start(tenant, 'add_image', name, (task) => addCatalogueImage(deps, run, task)),
+        tasks.start(tenant, 'add_image', name, (task) => addCatalogueImage(deps, run, task), {
+          ...{ entry: entry.id, name },
+          ...(request.makeDefault ? { make_default: 'true' } : {}),
+        }),
       ),
     ),
   }
@@ -107,15 +112,43 @@ function startPush(deps: ImagesApiDeps, tenant: string, request: PushImageReques
   const subject = `${image.name} to ${host.name}`
   const running = tasks.list(tenant).find(isUnderWay('push_image', subject))
   if (running) return { task: taskView(running) }
-  const isKept = (sha256: string) => images.list().some((row) => row.sha256 === sha256 && row.url === '')
   const run = { image, host: { id: host.id, name: host.name } }
+  const push = pushing(deps, passing)
   return {
     task: taskView(
       tasks.get(
         tenant,
-        tasks.start(tenant, 'push_image', subject, (task) => pushImage({ ...deps, passing, isKept }, run, task)),
+        tasks.start(tenant, 'push_image', subject, (task) => push(run, task), { image: image.id, host: host.id }),
       ),
     ),
+  }
+}
+
+const pushing = (deps: ImagesApiDeps, passing: Map<string, number>) => {
+  const isKept = (sha256: string) => deps.images.list().some((row) => row.sha256 === sha256 && row.url === '')
+  return (run: Parameters<typeof pushImage>[1], task: TaskContext) => pushImage({ ...deps, passing, isKept }, run, task)
+}
+
+/** Making, fetching and sending an image end the same however often they are begun. */
+function imageTasksAgain(deps: ImagesApiDeps, passing: Map<string, number>): Partial<Record<TaskKind, TaskAgain>> {
+  const { images, hosts, builders } = deps
+  return {
+    build_image: ({ name }) => {
+      const builder = Object.values(builders).find(({ image }) => image.name === name)
+      if (!builder) throw new Fault('image/build-impossible', 'permanent', { image: name ?? '' })
+      return (task) => buildImage(deps, builder, task)
+    },
+    add_image: ({ entry = '', name = '', make_default: makeDefault }) => {
+      const known = images.findByName(name)
+      if (known) return async () => ({ resultId: known.id })
+      const run = { entry: entryOf(readCatalogue(), entry), name, makeDefault: makeDefault === 'true' }
+      return (task) => addCatalogueImage(deps, run, task)
+    },
+    push_image: ({ image: imageId = '', host: hostId = '' }, tenant) => {
+      const { id, name } = hosts.resolve(tenant, hostId)
+      const run = { image: images.resolve(imageId), host: { id, name } }
+      return (task) => pushing(deps, passing)(run, task)
+    },
   }
 }
 
@@ -186,6 +219,6 @@ function startBuild(deps: ImagesApiDeps, builder: ImageBuilder) {
   if (!possible) throw new Fault('image/build-impossible', 'permanent', { image: name, detail })
   return tasks.get(
     SYSTEM_TENANT,
-    tasks.start(SYSTEM_TENANT, 'build_image', name, (task) => buildImage(deps, builder, task)),
+    tasks.start(SYSTEM_TENANT, 'build_image', name, (task) => buildImage(deps, builder, task), { name }),
   )
 }

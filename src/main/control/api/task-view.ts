@@ -8,7 +8,7 @@ import {
   TaskQuestionSchema,
   TaskSchema,
 } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
-import type { TaskRow, TaskStepRow } from '../store/tasks-store.ts'
+import { outcomeOf, type TaskRow, type TaskStepRow } from '../store/tasks-store.ts'
 import type { Question } from '../tasks/task-context.ts'
 
 /** A task as clients see it; its question only while it is asked. */
@@ -17,7 +17,11 @@ export function taskView(row: TaskRow): Task {
     id: row.id,
     kind: row.kind,
     subject: row.subject,
-    state: row.state,
+    state: outcomeOf(row),
+    user: row.owner.user,
+    client: row.owner.client,
+    requestId: row.owner.requestId,
+    vmId: row.goesOn?.how === 'watched' ? row.goesOn.watch.vmId : '',
     steps: row.steps.map(stepView),
     resultId: row.resultId,
     createdAt: timestampFromDate(row.createdAt),

@@ -8,6 +8,8 @@ export interface Actor {
   client: ClientKind
   /** Empty = of no request. */
   requestId: string
+  /** Absent = of no task. */
+  taskId?: string
 }
 
 const ITSELF: Actor = { user: '', client: 'eitri', requestId: '' }

@@ -9,6 +9,8 @@ export interface AuditQuery {
   /** `noun.verb`, or `noun.` for all of a noun. */
   action?: string
   requestId?: string
+  /** Only those that ended so; `running` = those that have not. */
+  result?: string
   /** Only ids below this one. */
   beforeId?: number
   /** Oldest first, and only ids above this one. */
@@ -86,7 +88,7 @@ function actionsOf(db: Database, { tenant }: Scope, noun: string): string[] {
 }
 
 function conditions(db: Database, query: AuditQuery, about: boolean): Range[] {
-  const { vmId, hostId, requestId, since, beforeId, afterId, action, tenants } = query
+  const { vmId, hostId, requestId, since, beforeId, afterId, action, tenants, result } = query
   return [
     // The indices hold only what is about something, and the planner must see that this is.
     ...(vmId === undefined ? [] : [{ sql: "vm_id = $vmId AND vm_id <> ''", params: { vmId } }]),
@@ -95,6 +97,8 @@ function conditions(db: Database, query: AuditQuery, about: boolean): Range[] {
       ? []
       : [{ sql: "request_id = $requestId AND request_id <> ''", params: { requestId } }]),
     ...(since === undefined ? [] : [youngerThan(db, since)]),
+    ...(result === undefined ? [] : [resultIs(result)]),
+    { sql: NO_END_OF_OTHERS, params: {} },
     ...(beforeId === undefined ? [] : [{ sql: 'id < $beforeId', params: { beforeId } }]),
     ...(afterId === undefined ? [] : [{ sql: 'id > $afterId', params: { afterId } }]),
     ...(about && tenants
@@ -102,6 +106,22 @@ function conditions(db: Database, query: AuditQuery, about: boolean): Range[] {
       : []),
     ...(about && action !== undefined ? [ofAction(action)] : []),
   ]
+}
+
+/** The end of a task is told with the entries the task left; one that left none stands for itself. */
+const NO_END_OF_OTHERS = `NOT (action = 'task.end' AND EXISTS (
+  SELECT 1 FROM audit act INDEXED BY audit_task WHERE act.task_id <> '' AND act.task_id = audit.task_id AND act.id < audit.id))`
+
+const ENDED = `FROM audit ended INDEXED BY audit_task
+  WHERE ended.task_id <> '' AND ended.task_id = audit.task_id AND ended.action = 'task.end'`
+
+function resultIs(result: string): Range {
+  if (result === 'running')
+    return { sql: `task_id <> '' AND action <> 'task.end' AND NOT EXISTS (SELECT 1 ${ENDED})`, params: {} }
+  return {
+    sql: `(result = $result OR (task_id <> '' AND EXISTS (SELECT 1 ${ENDED} AND ended.result = $result)))`,
+    params: { result },
+  }
 }
 
 function ofAction(action: string): Range {

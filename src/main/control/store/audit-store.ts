@@ -1,5 +1,5 @@
 import { DEFAULT_TENANT, SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
-import { currentActor } from './actor.ts'
+import { type Actor, currentActor } from './actor.ts'
 import { type AuditQuery, merged, rangesOf } from './audit-query.ts'
 import { type ChangedFields, changedFields } from './changed-fields.ts'
 import type { Database } from './database.ts'
@@ -14,6 +14,10 @@ export interface AuditEvent extends ChangedFields {
   hostId?: string
   /** Never secrets. */
   detail?: Record<string, string>
+  /** The task that carries it out. Absent = that of who acts, if any. */
+  taskId?: string
+  /** How it ended. Absent = done with this entry where nobody else has to do anything; else not known here. */
+  result?: string
 }
 
 /** Empty `before` and `after` = nothing, or not kept. */
@@ -40,6 +44,8 @@ interface Raw {
   request_id: string
   before: string | null
   after: string | null
+  task_id: string
+  result: string
 }
 
 /** The append-only trail; triggers refuse an edit, and a removal that is not retention's. Stores write within the mutation's transaction. */
@@ -52,12 +58,13 @@ export class AuditStore {
     this.#now = now
   }
 
-  /** Who asked is known here. */
-  add(event: AuditEvent): void {
-    const { user, client, requestId } = currentActor()
+  /** Who asked is known here, unless it was somebody before. */
+  add(event: AuditEvent, actor: Actor = currentActor()): void {
+    const { user, client, requestId } = actor
+    const taskId = event.taskId ?? actor.taskId ?? ''
     this.#db.run(
-      `INSERT INTO audit (at, action, tenant, vm_id, host_id, detail, user, client, request_id, before, after)
-       VALUES ($at, $action, $tenant, $vmId, $hostId, $detail, $user, $client, $requestId, $before, $after)`,
+      `INSERT INTO audit (at, action, tenant, vm_id, host_id, detail, user, client, request_id, before, after, task_id, result)
+       VALUES ($at, $action, $tenant, $vmId, $hostId, $detail, $user, $client, $requestId, $before, $after, $taskId, $result)`,
       {
         at: new Date(this.#now()).toISOString(),
         action: event.action,
@@ -70,6 +77,8 @@ export class AuditStore {
         requestId,
         before: event.before ?? null,
         after: event.after ?? null,
+        taskId,
+        result: event.result ?? (taskId === '' && isWhole(event.action) && client !== 'eitri' ? 'done' : ''),
       },
     )
   }
@@ -83,6 +92,16 @@ export class AuditStore {
   list(query: AuditQuery): AuditRow[] {
     const pages = rangesOf(this.#db, query).map(({ sql, params }) => this.#db.list<Raw>(sql, params))
     return merged(pages, query).map(rowOf)
+  }
+
+  /** Entries of ends of these tasks, by the task; one that goes on, or whose end is not kept, has none. */
+  ends(taskIds: readonly string[]): Map<string, AuditRow> {
+    const rows = this.#db.list<Raw>(
+      `SELECT * FROM audit INDEXED BY audit_task
+       WHERE task_id <> '' AND task_id IN (SELECT value FROM json_each($ids)) AND action = 'task.end'`,
+      { ids: JSON.stringify(taskIds) },
+    )
+    return new Map(rows.map((row) => [row.task_id, rowOf(row)]))
   }
 
   /** The newest entry's id; 0 = there is none. */
@@ -108,6 +127,10 @@ export class AuditStore {
   }
 }
 
+/** Nouns of this store alone: what is written is done. */
+const WHOLE = ['ca.', 'cert.', 'tenant.', 'template.', 'image.', 'audit.', 'store.', 'support.']
+const isWhole = (action: string): boolean => WHOLE.some((noun) => action.startsWith(noun))
+
 /** Whose entries a tenant is shown: the first one is where the app's own things are looked after. */
 export const shownTo = (tenant: string): string[] =>
   tenant === DEFAULT_TENANT ? [DEFAULT_TENANT, SYSTEM_TENANT] : [tenant]
@@ -125,4 +148,6 @@ const rowOf = (raw: Raw): AuditRow => ({
   requestId: raw.request_id,
   before: raw.before ?? '',
   after: raw.after ?? '',
+  taskId: raw.task_id,
+  result: raw.result,
 })

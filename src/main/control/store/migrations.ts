@@ -347,6 +347,16 @@ ALTER TABLE images ADD COLUMN virtual_bytes INTEGER CHECK (virtual_bytes >= 0);
 ALTER TABLE images ADD COLUMN catalogue TEXT NOT NULL DEFAULT '';
 `
 
+/** A task knows whose it is and how it goes on after a restart; an entry of the trail knows its task and how it ended. */
+const TASKS_GO_ON = `
+ALTER TABLE tasks ADD COLUMN owner TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(owner));
+ALTER TABLE tasks ADD COLUMN goes_on TEXT CHECK (goes_on IS NULL OR json_valid(goes_on));
+ALTER TABLE audit ADD COLUMN task_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN result TEXT NOT NULL DEFAULT '';
+CREATE INDEX audit_task ON audit(task_id, id) WHERE task_id <> '';
+CREATE INDEX audit_result ON audit(result, id) WHERE result <> '' AND action = 'task.end';
+`
+
 /** In order; one entry is never edited after a release, only followed by another. */
 export const MIGRATIONS: readonly string[] = [
   INITIAL,
@@ -360,4 +370,5 @@ export const MIGRATIONS: readonly string[] = [
   VM_EDITS,
   INVARIANTS,
   IMAGE_ORIGIN,
+  TASKS_GO_ON,
 ]

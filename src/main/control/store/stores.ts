@@ -61,7 +61,7 @@ export function openStores(file: string, clock: Pick<Clock, 'now'>): Stores {
     certificates: new CertificatesStore(db, audit, now),
     exposures: new ExposuresStore(db, audit, now),
     images: new ImagesStore(db, audit, now),
-    tasks: new TasksStore(db),
+    tasks: new TasksStore(db, audit),
     templates: new TemplatesStore(db, audit, now),
   }
 }

@@ -1,7 +1,10 @@
 import type { FaultData } from '../../../ipc/faults.ts'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import type { Question, StepCheck, StepFact, TaskKind } from '../tasks/task-context.ts'
+import type { Actor } from './actor.ts'
+import type { AuditStore } from './audit-store.ts'
 import type { Database } from './database.ts'
+import { endOf } from './task-end.ts'
 
 export type TaskState = 'running' | 'asking' | 'done' | 'failed' | 'cancelled'
 
@@ -22,6 +25,28 @@ export interface TaskStepRow {
   script?: string
 }
 
+/** How a task goes on in the next process. */
+export type GoesOn =
+  /** Its host carries it out; what is reported tells how far it is. */
+  | { how: 'watched'; watch: VmWatch }
+  /** It is run again, with these inputs; never secrets. */
+  | { how: 'again'; input: Record<string, string> }
+
+/** What the host of a VM is to bring about, and how to see that it did. */
+export interface VmWatch {
+  act: VmAct
+  vmId: string
+  hostId: string
+  /** Of the host, as it was with the act: an agent that has seen it was told. */
+  epoch: number
+  /** How the VM stood when it was asked: its last start, and what was wrong with it. Empty = unknown, or nothing. */
+  before: { startedAt: string; trouble: string }
+  /** The act that came after it. Absent = none did. */
+  endedBy?: VmAct
+}
+
+export type VmAct = 'create' | 'clone' | 'start' | 'stop' | 'restart' | 'update' | 'delete' | 'undelete' | 'purge'
+
 export interface TaskRow {
   id: string
   /** `system` = everybody's, as images are. */
@@ -34,6 +59,10 @@ export interface TaskRow {
   question: { id: string; ask: Question } | null
   fault: FaultData | null
   resultId: string
+  /** Who asked for it. */
+  owner: Actor
+  /** Null = it ends with the process that runs it. */
+  goesOn: GoesOn | null
   createdAt: Date
   endedAt: Date | null
 }
@@ -47,12 +76,17 @@ interface Raw {
   steps: string
   fault: string | null
   result_id: string
+  owner: string
+  goes_on: string | null
   created_at: string
   ended_at: string | null
 }
 
 /** Ended tasks of a tenant kept for people to look back at. */
 const KEEP_ENDED = 200
+
+/** Of a task of an older version. */
+const NOBODY: Actor = { user: '', client: 'eitri', requestId: '' }
 
 const fromRaw = (raw: Raw): TaskRow => ({
   id: raw.id,
@@ -64,16 +98,20 @@ const fromRaw = (raw: Raw): TaskRow => ({
   question: null,
   fault: raw.fault === null ? null : (JSON.parse(raw.fault) as FaultData),
   resultId: raw.result_id,
+  owner: { ...NOBODY, ...(JSON.parse(raw.owner) as Partial<Actor>) },
+  goesOn: raw.goes_on === null ? null : (JSON.parse(raw.goes_on) as GoesOn),
   createdAt: new Date(raw.created_at),
   endedAt: raw.ended_at === null ? null : new Date(raw.ended_at),
 })
 
-/** Rows of tasks; the newest 200 ended ones of each tenant are kept. */
+/** Rows of tasks; the newest 200 ended ones of each tenant are kept. The end of one is an entry of the trail by itself. */
 export class TasksStore {
   readonly #db: Database
+  readonly #audit: AuditStore
 
-  constructor(db: Database) {
+  constructor(db: Database, audit: AuditStore) {
     this.#db = db
+    this.#audit = audit
   }
 
   /** Its own and everybody's, newest first. */
@@ -97,11 +135,12 @@ export class TasksStore {
 
   save(task: TaskRow): void {
     this.#db.transaction(() => {
+      if (task.endedAt && this.find(task.id)?.endedAt === null) this.#audit.add(...endOf(task))
       this.#db.run(
-        `INSERT INTO tasks (id, tenant, kind, subject, state, steps, fault, result_id, created_at, ended_at)
-         VALUES ($id, $tenant, $kind, $subject, $state, $steps, $fault, $resultId, $createdAt, $endedAt)
+        `INSERT INTO tasks (id, tenant, kind, subject, state, steps, fault, result_id, owner, goes_on, created_at, ended_at)
+         VALUES ($id, $tenant, $kind, $subject, $state, $steps, $fault, $resultId, $owner, $goesOn, $createdAt, $endedAt)
          ON CONFLICT (id) DO UPDATE SET state = excluded.state, steps = excluded.steps, fault = excluded.fault,
-           result_id = excluded.result_id, ended_at = excluded.ended_at`,
+           result_id = excluded.result_id, goes_on = excluded.goes_on, ended_at = excluded.ended_at`,
         {
           id: task.id,
           tenant: task.tenant,
@@ -111,6 +150,8 @@ export class TasksStore {
           steps: JSON.stringify(task.steps),
           fault: task.fault ? JSON.stringify(task.fault) : null,
           resultId: task.resultId,
+          owner: JSON.stringify(task.owner),
+          goesOn: task.goesOn && JSON.stringify(task.goesOn),
           createdAt: task.createdAt.toISOString(),
           endedAt: task.endedAt?.toISOString() ?? null,
         },
@@ -130,3 +171,7 @@ export class TasksStore {
     for (const { id } of gone) this.#db.changed('task', id)
   }
 }
+
+/** How a task ended, for people; a watched one whose place another act took is neither done nor failed. */
+export const outcomeOf = ({ state, goesOn }: Pick<TaskRow, 'state' | 'goesOn'>): TaskState | 'superseded' =>
+  state === 'cancelled' && goesOn?.how === 'watched' && goesOn.watch.endedBy !== undefined ? 'superseded' : state

@@ -21,12 +21,23 @@ export interface FrozenTrust {
   hostCertRequired: boolean
 }
 
+/** An act on a VM as it is written, within its transaction. */
+export interface VmActDone {
+  /** `vm.verb`. */
+  action: string
+  before: VmRow | undefined
+  after: VmRow | undefined
+  /** Its host has something to do: what it is to be told changed. */
+  concernsHost: boolean
+}
+
 /** VMs as they should be, tombstoned ones included until the agent's destroyed-ack. Every edit audits and pokes by itself. */
 export class VmsStore {
   readonly #db: Database
   readonly #audit: AuditStore
   readonly #now: () => number
   #frozen: ((tenant: string) => FrozenTrust) | undefined
+  #followed: ((act: VmActDone) => string | undefined) | undefined
 
   constructor(db: Database, audit: AuditStore, now: () => number) {
     this.#db = db
@@ -91,6 +102,11 @@ export class VmsStore {
     this.#frozen = frozen
   }
 
+  /** Called with every act within its transaction; answers the task that follows it, if one does. */
+  followWith(followed: (act: VmActDone) => string | undefined): void {
+    this.#followed = followed
+  }
+
   /** Tenant is the host's. Raises vm/name-taken, host/not-accepting, tenant/over-quota, ca/none, store/conflict (id exists). */
   create(vm: NewVm, action: 'vm.create' | 'vm.clone' = 'vm.create'): VmRow {
     return this.#db.transaction(() => {
@@ -114,6 +130,7 @@ export class VmsStore {
   edit(id: string, action: string, edit: VmEdit, detail: Record<string, string> = {}): VmRow {
     return this.#db.transaction(() => {
       const before = this.#get(id)
+      const epoch = this.#epochOf(before.hostId)
       const next = { ...before, ...edit }
       try {
         this.#db.run(
@@ -127,7 +144,7 @@ export class VmsStore {
         throw quotaFault(this.#db, refused(error, next.name), before.tenant, wantedMore(before, next))
       }
       const row = this.#get(id)
-      this.#note(action, before, row, detail)
+      this.#note(action, before, row, { detail, concernsHost: this.#epochOf(row.hostId) !== epoch })
       this.#touched(row)
       return row
     })
@@ -205,7 +222,7 @@ export class VmsStore {
     return this.#db.transaction(() => {
       this.#insert(vm)
       const row = this.#get(vm.id)
-      this.#note(action, undefined, row, { image_sha256: row.imageSha256 })
+      this.#note(action, undefined, row, { detail: { image_sha256: row.imageSha256 }, concernsHost: true })
       this.#touched(row)
       return row
     })
@@ -215,9 +232,13 @@ export class VmsStore {
     const row = this.find(id)
     if (!row || row.hostId !== hostId || row.deletedAt === null) return false
     this.#db.run('DELETE FROM vms WHERE id = $id AND host_id = $hostId AND deleted_at IS NOT NULL', { id, hostId })
-    this.#note('vm.reap', row, undefined)
+    this.#note('vm.reap', row, undefined, { detail: {}, concernsHost: false })
     this.#touched(row)
     return true
+  }
+
+  #epochOf(hostId: string): number {
+    return this.#db.find<{ epoch: number }>('SELECT epoch FROM hosts WHERE id = $hostId', { hostId })?.epoch ?? 0
   }
 
   #get(id: string): VmRow {
@@ -230,12 +251,14 @@ export class VmsStore {
     action: string,
     before: VmRow | undefined,
     after: VmRow | undefined,
-    detail: Record<string, string> = {},
+    { detail, concernsHost }: { detail: Record<string, string>; concernsHost: boolean },
   ): void {
     const row = after ?? before
     if (!row) return
     const { tenant, id: vmId, hostId, name } = row
-    this.#audit.changed({ action, tenant, vmId, hostId, detail: { name, ...detail } }, before, after)
+    const taskId = this.#followed?.({ action, before, after, concernsHost })
+    const ended = taskId === undefined ? (concernsHost ? {} : { result: 'done' }) : { taskId }
+    this.#audit.changed({ action, tenant, vmId, hostId, detail: { name, ...detail }, ...ended }, before, after)
   }
 
   #touched(row: VmRow): void {

@@ -18,6 +18,9 @@ export interface TaskSink {
   progressMs: number
 }
 
+/** A step of a task that others carry out. */
+export type FollowedStep = Pick<TaskStepRow, 'name' | 'state' | 'detail' | 'doneBytes' | 'totalBytes'>
+
 /** One task while it runs: its row in memory, written at each step's start and end. */
 export class RunningTask implements TaskContext {
   readonly #clock: Clock
@@ -100,11 +103,36 @@ export class RunningTask implements TaskContext {
     return true
   }
 
+  /** Steps as they are seen from outside; written when one began or ended, else shown. */
+  follow(steps: readonly FollowedStep[]): void {
+    const now = this.#nowText()
+    const next = steps.map((step) => {
+      const known = this.#row.steps.find(({ name }) => name === step.name) ?? waiting(step.name)
+      const began = step.state === 'waiting' ? null : (known.startedAt ?? now)
+      const ended = step.state === 'done' || step.state === 'failed' ? (known.endedAt ?? now) : null
+      return { ...known, ...step, detail: step.detail.slice(0, DETAIL_CHARS), startedAt: began, endedAt: ended }
+    })
+    const states = (all: readonly TaskStepRow[]) => all.map(({ name, state }) => `${name} ${state}`).join()
+    if (states(next) !== states(this.#row.steps)) {
+      this.#save({ steps: next })
+      return
+    }
+    if (JSON.stringify(next) === JSON.stringify(this.#row.steps)) return
+    this.#row = { ...this.#row, steps: next }
+    const at = this.#clock.monotonic()
+    if (at - this.#shownAt < this.#sink.progressMs) return
+    this.#shownAt = at
+    this.#sink.shown()
+  }
+
   cancel(): void {
     this.#abort.abort(new Fault('app/cancelled', 'cancelled'))
   }
 
-  end(state: 'done' | 'failed' | 'cancelled', outcome: { resultId?: string; fault?: FaultData }): void {
+  end(
+    state: 'done' | 'failed' | 'cancelled',
+    outcome: { resultId?: string; fault?: FaultData; goesOn?: TaskRow['goesOn'] },
+  ): void {
     const steps = this.#row.steps.map((step) =>
       step.state === 'running' ? { ...step, state: 'failed' as const } : step,
     )
@@ -116,6 +144,7 @@ export class RunningTask implements TaskContext {
       endedAt,
       resultId: outcome.resultId ?? '',
       fault: outcome.fault ?? null,
+      ...(outcome.goesOn === undefined ? {} : { goesOn: outcome.goesOn }),
     })
   }
 

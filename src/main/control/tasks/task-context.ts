@@ -1,6 +1,8 @@
 import type { Fault } from '../../../ipc/faults.ts'
+import type { VmAct } from '../store/tasks-store.ts'
 
 export type TaskKind =
+  | `${VmAct}_vm`
   | 'add_host'
   | 'remove_host'
   | 'sign_in'
@@ -81,9 +83,15 @@ export interface TaskOutcome {
 
 export type TaskRun = (task: TaskContext) => Promise<TaskOutcome>
 
-/** Starts tasks; each is a row in the store. A task found unfinished at start-up ends as `task/interrupted`. */
+/** What a task needs to be run again; never secrets. */
+export type TaskInput = Record<string, string>
+
+/** Makes the work of a task of a former process anew. Raises what is wrong with its inputs now. */
+export type TaskAgain = (input: TaskInput, tenant: string) => TaskRun
+
+/** Starts tasks; each is a row in the store, and goes on in the next process where it was given its input. */
 export interface TaskStarter {
-  start(tenant: string, kind: TaskKind, subject: string, run: TaskRun): string
+  start(tenant: string, kind: TaskKind, subject: string, run: TaskRun, input?: TaskInput): string
   /** Resolves when it ended; with its fault unless done. */
   ended(taskId: string): Promise<Fault | undefined>
 }

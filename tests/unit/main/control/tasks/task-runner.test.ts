@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../../../../src/ipc/base/log.ts'
+import { faultText } from '../../../../../src/ipc/fault-text.ts'
 import { Fault } from '../../../../../src/ipc/faults.ts'
+import { actingAs } from '../../../../../src/main/control/store/actor.ts'
 import type { TaskContext, TaskRun } from '../../../../../src/main/control/tasks/task-context.ts'
 import { TaskRunner } from '../../../../../src/main/control/tasks/task-runner.ts'
 import { ManualClock, until } from '../a-clock.ts'
 import { aStore, faultOf } from '../a-store.ts'
 
 function aRunner() {
-  const { tasks: store, db } = aStore()
+  const { tasks: store, db, audit } = aStore()
   const clock = new ManualClock()
   const runner = new TaskRunner(store, clock, silentLog)
   const start = (run: TaskRun) => runner.start('default', 'add_host', 'rack', run)
-  return { runner, store, db, clock, start }
+  return { runner, store, db, audit, clock, start }
 }
 const stateOf = (runner: TaskRunner, id: string) =>
   runner.get('default', id).steps.map((step) => `${step.name}: ${step.state}`)
@@ -112,12 +114,75 @@ describe('tasks', () => {
     expect(runner.cancel('default', id)).toMatchObject({ state: 'cancelled', question: null, fault: null })
   })
 
-  it('found unfinished at start-up end as interrupted', async () => {
-    const { store, clock, start } = aRunner()
-    const id = start(forever)
+  it('that no next process can go on with end as interrupted, and say at which step', async () => {
+    const { runner, store, clock, start } = aRunner()
+    const id = start((task) => task.step('Install agent', () => forever(task)))
+    await until(() => runner.get('default', id).steps.length === 1)
     const restarted = new TaskRunner(store, clock, silentLog)
     restarted.recover()
-    expect(restarted.get('default', id)).toMatchObject({ state: 'failed', fault: { code: 'task/interrupted' } })
+    const { state, fault } = restarted.get('default', id)
+    expect([state, fault?.code]).toEqual(['failed', 'task/interrupted'])
+    expect(fault?.params).toEqual({ kind: 'add_host', subject: 'rack', step: 'Install agent' })
+    expect(faultText('task/interrupted', fault?.params ?? {}).effect).toContain('not in the fleet')
+  })
+
+  it.each(['killed', 'stopped'])(
+    'with their input go on in the next process, the same ones, when this one is %s',
+    async (how) => {
+      const { runner, store, clock } = aRunner()
+      const input = { name: 'tiny' }
+      const id = runner.start('system', 'build_image', 'tiny', (task) => task.step('Build', () => forever(task)), input)
+      await until(() => runner.get('default', id).steps.length === 1)
+      const { createdAt } = runner.get('default', id)
+      if (how === 'stopped') await runner.stop(1000)
+      const restarted = new TaskRunner(store, clock, silentLog)
+      const go = Promise.withResolvers<void>()
+      restarted.goOnWith({
+        build_image: (given, tenant) => async () => {
+          await go.promise
+          return { resultId: `${given['name']} of ${tenant}` }
+        },
+      })
+      restarted.recover()
+      expect(restarted.get('default', id)).toMatchObject({ state: 'running', createdAt })
+      go.resolve()
+      await restarted.ended(id)
+      expect(store.find(id)).toMatchObject({ state: 'done', resultId: 'tiny of system', createdAt })
+    },
+  )
+
+  it('whose input is worth nothing any more fail with what is wrong with it', async () => {
+    const { runner, store, clock } = aRunner()
+    const id = runner.start('default', 'push_image', 'tiny to rack', forever, { host: 'gone' })
+    const restarted = new TaskRunner(store, clock, silentLog)
+    restarted.goOnWith({
+      push_image: ({ host = '' }) => {
+        throw new Fault('host/not-found', 'permanent', { host })
+      },
+    })
+    restarted.recover()
+    expect((await restarted.ended(id))?.code).toBe('host/not-found')
+  })
+
+  it('leave the way they ended in the trail, in the name of who asked', async () => {
+    const { runner, audit, clock } = aRunner()
+    const asked = { user: 'ada', client: 'app' as const, requestId: 'r-1' }
+    const id = actingAs(asked, () =>
+      runner.start('default', 'add_host', 'rack', async (task) => {
+        await task.step('Look', () => clock.sleep(3000))
+        throw new Fault('host/unreachable', 'transient', { address: 'a:22' })
+      }),
+    )
+    await until(() => clock.sleeping === 1)
+    await clock.advance(3000)
+    await runner.ended(id)
+    const [entry] = audit.list({ limit: 1 })
+    expect(entry).toMatchObject({ action: 'task.end', ...asked, taskId: id, result: 'failed' })
+    expect(entry?.detail).toEqual({ name: 'rack', kind: 'add_host', took_ms: '3000' })
+    expect(JSON.parse(entry?.after ?? '')).toMatchObject({
+      steps: [{ name: 'Look', state: 'done', ms: 3000 }],
+      fault: { code: 'host/unreachable' },
+    })
   })
 
   it("another tenant's is none: not listed, looked at, answered or cancelled; everybody's is everyone's", async () => {
@@ -199,10 +264,11 @@ describe('tasks', () => {
     expect([kept.length, Math.max(...kept), Math.min(...kept)]).toEqual([200, 205, 6])
   })
 
-  it('all end when the control plane stops', async () => {
+  it('all end when the control plane stops: nobody cancelled them, and they say where they were', async () => {
     const { runner, start } = aRunner()
     const ids = [start(forever), start(forever)]
     await runner.stop(1000)
-    expect(ids.map((id) => runner.get('default', id).state)).toEqual(['cancelled', 'cancelled'])
+    expect(ids.map((id) => runner.get('default', id).state)).toEqual(['failed', 'failed'])
+    expect(runner.get('default', ids[0] ?? '').fault?.code).toBe('task/interrupted')
   })
 })

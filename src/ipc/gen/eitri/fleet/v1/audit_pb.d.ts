@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Fault } from "./fault_pb.js";
 
 /**
  * Describes the file eitri/fleet/v1/audit.proto.
@@ -90,6 +91,42 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
    * @generated from field: string after = 12;
    */
   after: string;
+
+  /**
+   * The task that carries it out, as in TaskService. Empty = none does.
+   *
+   * @generated from field: string task_id = 13;
+   */
+  taskId: string;
+
+  /**
+   * How it ended: "done", "failed", "cancelled", "superseded", "running" (it has not ended). Empty = not known: it is a fact
+   * by itself, its end is not followed, or it was written before this was kept.
+   *
+   * @generated from field: string result = 14;
+   */
+  result: string;
+
+  /**
+   * From asking to the end. Absent = it has not ended, or that is not known.
+   *
+   * @generated from field: optional uint64 took_ms = 15;
+   */
+  tookMs?: bigint | undefined;
+
+  /**
+   * Of its task, in order. Empty = it has none, or has not ended: then TaskService has them.
+   *
+   * @generated from field: repeated eitri.fleet.v1.AuditStep steps = 16;
+   */
+  steps: AuditStep[];
+
+  /**
+   * Present only when "failed".
+   *
+   * @generated from field: optional eitri.fleet.v1.Fault fault = 17;
+   */
+  fault?: Fault | undefined;
 };
 
 /**
@@ -97,6 +134,38 @@ export declare type AuditEntry = Message<"eitri.fleet.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export declare const AuditEntrySchema: GenMessage<AuditEntry>;
+
+/**
+ * A step of a task as the trail keeps it.
+ *
+ * @generated from message eitri.fleet.v1.AuditStep
+ */
+export declare type AuditStep = Message<"eitri.fleet.v1.AuditStep"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * As TaskStep.state.
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * Absent = it did not begin, or did not end.
+   *
+   * @generated from field: optional uint64 took_ms = 3;
+   */
+  tookMs?: bigint | undefined;
+};
+
+/**
+ * Describes the message eitri.fleet.v1.AuditStep.
+ * Use `create(AuditStepSchema)` to create a new message.
+ */
+export declare const AuditStepSchema: GenMessage<AuditStep>;
 
 /**
  * @generated from message eitri.fleet.v1.AuditFilter
@@ -136,6 +205,13 @@ export declare type AuditFilter = Message<"eitri.fleet.v1.AuditFilter"> & {
    * @generated from field: string request_id = 5;
    */
   requestId: string;
+
+  /**
+   * As AuditEntry.result. Empty = all.
+   *
+   * @generated from field: string result = 6;
+   */
+  result: string;
 };
 
 /**
@@ -192,6 +268,13 @@ export declare type ListAuditRequest = Message<"eitri.fleet.v1.ListAuditRequest"
    * @generated from field: string request_id = 7;
    */
   requestId: string;
+
+  /**
+   * As AuditEntry.result. Empty = all.
+   *
+   * @generated from field: string result = 8;
+   */
+  result: string;
 };
 
 /**

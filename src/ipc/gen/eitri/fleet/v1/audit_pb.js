@@ -3,13 +3,14 @@
 /* eslint-disable */
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_eitri_fleet_v1_fault } from "./fault_pb.js";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file eitri/fleet/v1/audit.proto.
  */
 export const file_eitri_fleet_v1_audit = /*@__PURE__*/
-  fileDesc("ChplaXRyaS9mbGVldC92MS9hdWRpdC5wcm90bxIOZWl0cmkuZmxlZXQudjEiuAIKCkF1ZGl0RW50cnkSCgoCaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFjdGlvbhgDIAEoCRIOCgZ0ZW5hbnQYBCABKAkSDQoFdm1faWQYBSABKAkSDwoHaG9zdF9pZBgGIAEoCRI2CgZkZXRhaWwYByADKAsyJi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5LkRldGFpbEVudHJ5EgwKBHVzZXIYCCABKAkSDgoGY2xpZW50GAkgASgJEhIKCnJlcXVlc3RfaWQYCiABKAkSDgoGYmVmb3JlGAsgASgJEg0KBWFmdGVyGAwgASgJGi0KC0RldGFpbEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEidgoLQXVkaXRGaWx0ZXISCgoCdm0YASABKAkSDAoEaG9zdBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWN0aW9uGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkinQEKEExpc3RBdWRpdFJlcXVlc3QSCgoCdm0YASABKAkSDAoEaG9zdBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYBCABKA0SEQoJYmVmb3JlX2lkGAUgASgJEg4KBmFjdGlvbhgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJIlgKEUxpc3RBdWRpdFJlc3BvbnNlEisKB2VudHJpZXMYASADKAsyGi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5EhYKDm5leHRfYmVmb3JlX2lkGAIgASgJIkEKEkV4cG9ydEF1ZGl0UmVxdWVzdBIrCgZmaWx0ZXIYASABKAsyGy5laXRyaS5mbGVldC52MS5BdWRpdEZpbHRlciJCChNFeHBvcnRBdWRpdFJlc3BvbnNlEisKB2VudHJpZXMYASADKAsyGi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5IjYKGFNldEF1ZGl0UmV0ZW50aW9uUmVxdWVzdBIRCgRkYXlzGAEgASgNSACIAQFCBwoFX2RheXMiKQoZU2V0QXVkaXRSZXRlbnRpb25SZXNwb25zZRIMCgRkYXlzGAEgASgNMqQCCgxBdWRpdFNlcnZpY2USUAoJTGlzdEF1ZGl0EiAuZWl0cmkuZmxlZXQudjEuTGlzdEF1ZGl0UmVxdWVzdBohLmVpdHJpLmZsZWV0LnYxLkxpc3RBdWRpdFJlc3BvbnNlElgKC0V4cG9ydEF1ZGl0EiIuZWl0cmkuZmxlZXQudjEuRXhwb3J0QXVkaXRSZXF1ZXN0GiMuZWl0cmkuZmxlZXQudjEuRXhwb3J0QXVkaXRSZXNwb25zZTABEmgKEVNldEF1ZGl0UmV0ZW50aW9uEiguZWl0cmkuZmxlZXQudjEuU2V0QXVkaXRSZXRlbnRpb25SZXF1ZXN0GikuZWl0cmkuZmxlZXQudjEuU2V0QXVkaXRSZXRlbnRpb25SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChplaXRyaS9mbGVldC92MS9hdWRpdC5wcm90bxIOZWl0cmkuZmxlZXQudjEi2gMKCkF1ZGl0RW50cnkSCgoCaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFjdGlvbhgDIAEoCRIOCgZ0ZW5hbnQYBCABKAkSDQoFdm1faWQYBSABKAkSDwoHaG9zdF9pZBgGIAEoCRI2CgZkZXRhaWwYByADKAsyJi5laXRyaS5mbGVldC52MS5BdWRpdEVudHJ5LkRldGFpbEVudHJ5EgwKBHVzZXIYCCABKAkSDgoGY2xpZW50GAkgASgJEhIKCnJlcXVlc3RfaWQYCiABKAkSDgoGYmVmb3JlGAsgASgJEg0KBWFmdGVyGAwgASgJEg8KB3Rhc2tfaWQYDSABKAkSDgoGcmVzdWx0GA4gASgJEhQKB3Rvb2tfbXMYDyABKARIAIgBARIoCgVzdGVwcxgQIAMoCzIZLmVpdHJpLmZsZWV0LnYxLkF1ZGl0U3RlcBIpCgVmYXVsdBgRIAEoCzIVLmVpdHJpLmZsZWV0LnYxLkZhdWx0SAGIAQEaLQoLRGV0YWlsRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfdG9va19tc0IICgZfZmF1bHQiSgoJQXVkaXRTdGVwEgwKBG5hbWUYASABKAkSDQoFc3RhdGUYAiABKAkSFAoHdG9va19tcxgDIAEoBEgAiAEBQgoKCF90b29rX21zIoYBCgtBdWRpdEZpbHRlchIKCgJ2bRgBIAEoCRIMCgRob3N0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhY3Rpb24YBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCRIOCgZyZXN1bHQYBiABKAkirQEKEExpc3RBdWRpdFJlcXVlc3QSCgoCdm0YASABKAkSDAoEaG9zdBgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYBCABKA0SEQoJYmVmb3JlX2lkGAUgASgJEg4KBmFjdGlvbhgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEg4KBnJlc3VsdBgIIAEoCSJYChFMaXN0QXVkaXRSZXNwb25zZRIrCgdlbnRyaWVzGAEgAygLMhouZWl0cmkuZmxlZXQudjEuQXVkaXRFbnRyeRIWCg5uZXh0X2JlZm9yZV9pZBgCIAEoCSJBChJFeHBvcnRBdWRpdFJlcXVlc3QSKwoGZmlsdGVyGAEgASgLMhsuZWl0cmkuZmxlZXQudjEuQXVkaXRGaWx0ZXIiQgoTRXhwb3J0QXVkaXRSZXNwb25zZRIrCgdlbnRyaWVzGAEgAygLMhouZWl0cmkuZmxlZXQudjEuQXVkaXRFbnRyeSI2ChhTZXRBdWRpdFJldGVudGlvblJlcXVlc3QSEQoEZGF5cxgBIAEoDUgAiAEBQgcKBV9kYXlzIikKGVNldEF1ZGl0UmV0ZW50aW9uUmVzcG9uc2USDAoEZGF5cxgBIAEoDTKkAgoMQXVkaXRTZXJ2aWNlElAKCUxpc3RBdWRpdBIgLmVpdHJpLmZsZWV0LnYxLkxpc3RBdWRpdFJlcXVlc3QaIS5laXRyaS5mbGVldC52MS5MaXN0QXVkaXRSZXNwb25zZRJYCgtFeHBvcnRBdWRpdBIiLmVpdHJpLmZsZWV0LnYxLkV4cG9ydEF1ZGl0UmVxdWVzdBojLmVpdHJpLmZsZWV0LnYxLkV4cG9ydEF1ZGl0UmVzcG9uc2UwARJoChFTZXRBdWRpdFJldGVudGlvbhIoLmVpdHJpLmZsZWV0LnYxLlNldEF1ZGl0UmV0ZW50aW9uUmVxdWVzdBopLmVpdHJpLmZsZWV0LnYxLlNldEF1ZGl0UmV0ZW50aW9uUmVzcG9uc2ViBnByb3RvMw", [file_eitri_fleet_v1_fault, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message eitri.fleet.v1.AuditEntry.
@@ -19,53 +20,60 @@ export const AuditEntrySchema = /*@__PURE__*/
   messageDesc(file_eitri_fleet_v1_audit, 0);
 
 /**
+ * Describes the message eitri.fleet.v1.AuditStep.
+ * Use `create(AuditStepSchema)` to create a new message.
+ */
+export const AuditStepSchema = /*@__PURE__*/
+  messageDesc(file_eitri_fleet_v1_audit, 1);
+
+/**
  * Describes the message eitri.fleet.v1.AuditFilter.
  * Use `create(AuditFilterSchema)` to create a new message.
  */
 export const AuditFilterSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 1);
+  messageDesc(file_eitri_fleet_v1_audit, 2);
 
 /**
  * Describes the message eitri.fleet.v1.ListAuditRequest.
  * Use `create(ListAuditRequestSchema)` to create a new message.
  */
 export const ListAuditRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 2);
+  messageDesc(file_eitri_fleet_v1_audit, 3);
 
 /**
  * Describes the message eitri.fleet.v1.ListAuditResponse.
  * Use `create(ListAuditResponseSchema)` to create a new message.
  */
 export const ListAuditResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 3);
+  messageDesc(file_eitri_fleet_v1_audit, 4);
 
 /**
  * Describes the message eitri.fleet.v1.ExportAuditRequest.
  * Use `create(ExportAuditRequestSchema)` to create a new message.
  */
 export const ExportAuditRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 4);
+  messageDesc(file_eitri_fleet_v1_audit, 5);
 
 /**
  * Describes the message eitri.fleet.v1.ExportAuditResponse.
  * Use `create(ExportAuditResponseSchema)` to create a new message.
  */
 export const ExportAuditResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 5);
+  messageDesc(file_eitri_fleet_v1_audit, 6);
 
 /**
  * Describes the message eitri.fleet.v1.SetAuditRetentionRequest.
  * Use `create(SetAuditRetentionRequestSchema)` to create a new message.
  */
 export const SetAuditRetentionRequestSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 6);
+  messageDesc(file_eitri_fleet_v1_audit, 7);
 
 /**
  * Describes the message eitri.fleet.v1.SetAuditRetentionResponse.
  * Use `create(SetAuditRetentionResponseSchema)` to create a new message.
  */
 export const SetAuditRetentionResponseSchema = /*@__PURE__*/
-  messageDesc(file_eitri_fleet_v1_audit, 7);
+  messageDesc(file_eitri_fleet_v1_audit, 8);
 
 /**
  * What was done in a tenant. The tenant `default` is shown what belongs to no tenant too: images and the store.

@@ -22,21 +22,23 @@ export declare type Task = Message<"eitri.fleet.v1.Task"> & {
   id: string;
 
   /**
-   * "add_host", "remove_host", "build_image", "push_image", "import_image", "add_image", "upgrade_host", "sign_in".
+   * "add_host", "remove_host", "build_image", "push_image", "import_image", "add_image", "upgrade_host", "sign_in"; and
+   * what a host carries out by itself: "create_vm", "clone_vm", "start_vm", "stop_vm", "restart_vm", "update_vm",
+   * "delete_vm", "undelete_vm", "purge_vm".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * Name of the host or image it is about.
+   * Name of the host, image or VM it is about, as it was then.
    *
    * @generated from field: string subject = 3;
    */
   subject: string;
 
   /**
-   * "running", "asking", "done", "failed", "cancelled".
+   * "running", "asking", "done", "failed", "cancelled", "superseded" (another act on the VM took its place).
    *
    * @generated from field: string state = 4;
    */
@@ -77,6 +79,34 @@ export declare type Task = Message<"eitri.fleet.v1.Task"> & {
    * @generated from field: google.protobuf.Timestamp ended_at = 10;
    */
   endedAt?: Timestamp | undefined;
+
+  /**
+   * OS user who asked. Empty = nobody did, or a task of an older version.
+   *
+   * @generated from field: string user = 11;
+   */
+  user: string;
+
+  /**
+   * As AuditEntry.client.
+   *
+   * @generated from field: string client = 12;
+   */
+  client: string;
+
+  /**
+   * Of the request that started it. Empty = of none, or a task of an older version.
+   *
+   * @generated from field: string request_id = 13;
+   */
+  requestId: string;
+
+  /**
+   * The VM whose host carries it out: such a task is not cancelled. Empty = it is about no VM.
+   *
+   * @generated from field: string vm_id = 14;
+   */
+  vmId: string;
 };
 
 /**
@@ -630,7 +660,7 @@ export declare const TaskService: GenService<{
     output: typeof AnswerTaskResponseSchema;
   },
   /**
-   * Undoes what the task did so far. Idempotent.
+   * Undoes what the task did so far. Idempotent. What a host carries out is not cancelled: failed precondition.
    *
    * @generated from rpc eitri.fleet.v1.TaskService.CancelTask
    */
