@@ -1,6 +1,7 @@
 import { AlertTriangle, ClipboardCopy } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { type FaultText, faultText } from '../../ipc/fault-text.ts'
+import type { FaultText } from '../../ipc/fault-text.ts'
+import { windowFaultText } from '../../ipc/fault-text-window.ts'
 import type { FaultData } from '../../ipc/faults.ts'
 import { cx } from '../lib/class-names.ts'
 import { Button } from './button.tsx'
@@ -14,7 +15,7 @@ export function faultDetails(fault: FaultData, { what, effect, next }: FaultText
 /** What happened, what it means, what can be done. Code and id only in the copied details. */
 export function FaultNotice({
   fault,
-  words = faultText(fault.code, fault.params),
+  words = windowFaultText(fault.code, fault.params),
   tone = 'bad',
   actions,
 }: {

@@ -1,4 +1,4 @@
-import { faultLine } from '../../../ipc/fault-text.ts'
+import { windowFaultLine } from '../../../ipc/fault-text-window.ts'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 
@@ -28,7 +28,7 @@ export async function resyncMany(
         result.done++
       } catch (error) {
         const { code, params } = fromConnectError(error)
-        result.failed.push(faultLine(code, params))
+        result.failed.push(windowFaultLine(code, params))
       }
       onDone(result.done + result.failed.length)
     }

@@ -1,4 +1,4 @@
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import { formatMemory, formatPermille } from '../../lib/format.ts'
 import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
@@ -29,7 +29,7 @@ export function HostDetails({ id }: { id: string }) {
   return (
     <div className="grid gap-4">
       <HostState host={host} strong />
-      {fault && <FaultNotice fault={fault} words={faultText(fault.code, fault.params)} tone="warn" />}
+      {fault && <FaultNotice fault={fault} words={windowFaultText(fault.code, fault.params)} tone="warn" />}
       <div className={isCurrent(host) ? '' : 'text-dim'}>
         <Facts
           rows={[

@@ -1,5 +1,6 @@
 import { hostClockState, offsetWords } from '../../../ipc/clock-words.ts'
-import { faultText, printable } from '../../../ipc/fault-text.ts'
+import { printable } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { formatAgo, formatDay, formatMemoryBytes, plural } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -34,7 +35,7 @@ type Of = (cause: Cause, more: string, act: NeedAct) => Need
 
 function linkNeeds(host: Host, nowMs: number, of: Of): Need[] {
   const fault = hostFault(host)
-  const why = fault ? faultText(fault.code, fault.params).what : ''
+  const why = fault ? windowFaultText(fault.code, fault.params).what : ''
   const keys: NeedAct = offeredKey(host) ? { kind: 'compare-keys', host } : open(host, 'ssh')
   if (fault?.code === 'agent/version-skew') return [of('agent-outdated', why, { kind: 'update-agent', host })]
   switch (host.link) {

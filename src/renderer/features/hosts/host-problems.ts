@@ -1,4 +1,4 @@
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import { installCommand, PACKAGED_PARTS } from '../../../ipc/packages.ts'
 import { plural } from '../../lib/format.ts'
@@ -54,7 +54,7 @@ const problem = (id: string, tone: HostProblem['tone'], parts: Partial<HostProbl
 function linkProblem(host: Host, { unknown }: { unknown: number }): HostProblem[] {
   const fault = hostFault(host)
   if (!fault) return []
-  const { what, effect } = faultText(fault.code, fault.params)
+  const { what, effect } = windowFaultText(fault.code, fault.params)
   const vms = unknown > 0 ? `${plural(unknown, 'VM')} ${unknown === 1 ? 'is' : 'are'} unknown, not stopped.` : effect
   const tone = host.link === 'key_changed' || host.link === 'unreachable' ? 'bad' : 'warn'
   return [problem('link', tone, { what, effect: vms, move: linkMove(host) })]

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { faultLine } from '../../../ipc/fault-text.ts'
+import { windowFaultLine } from '../../../ipc/fault-text-window.ts'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import { faultFromData } from '../../../ipc/faults.ts'
 import type { HostCollection } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
@@ -82,7 +82,7 @@ function HostPart({ host }: { host: HostCollection }) {
           <span className="ml-auto font-normal text-faint text-xs">{formatMemoryBytes(host.freeBytes)} free</span>
         )}
       </h3>
-      {fault && <p className="text-warn">{faultLine(fault.code, fault.params)}</p>}
+      {fault && <p className="text-warn">{windowFaultLine(fault.code, fault.params)}</p>}
       {host.unknown !== '' && <p className="text-warn">Nothing goes while {host.unknown}.</p>}
       {!fault && host.removed.length === 0 && host.unknown === '' && <p className="text-dim">Nothing to remove.</p>}
       <ul className="grid gap-0.5">

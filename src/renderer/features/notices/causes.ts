@@ -1,5 +1,5 @@
 import { guestClockState, hostClockState } from '../../../ipc/clock-words.ts'
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -83,7 +83,7 @@ export function endedTasks(before: FleetSnapshot, after: FleetSnapshot, nowMs: n
   return [...after.tasks.values()].flatMap((task) => {
     const was = before.tasks.get(task.id)
     const tookMs = (msOf(task.endedAt) ?? nowMs) - (msOf(task.createdAt) ?? nowMs)
-    if (!was || !isOpen(was) || isOpen(task) || task.state === 'cancelled' || tookMs <= LONG_TASK_MS) return []
+    if (!was || !isOpen(was) || isOpen(task) || NO_NEWS.has(task.state) || tookMs <= LONG_TASK_MS) return []
     return [taskEnded(task, tookMs)]
   })
 }
@@ -204,9 +204,12 @@ function quarantine(vm: Vm, ends: number, nowMs: number): Cause {
   }
 }
 
+/** Whoever ended it knows. */
+const NO_NEWS: ReadonlySet<string> = new Set(['cancelled', 'superseded'])
+
 function taskEnded(task: Task, tookMs: number): Cause {
   const fault = task.state === 'failed' ? taskFault(task) : undefined
-  const words = fault && faultText(fault.code, fault.params)
+  const words = fault && windowFaultText(fault.code, fault.params)
   return {
     key: `task:${task.id}`,
     kind: 'task',

@@ -1,4 +1,4 @@
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import { addressOf, parseRoute } from '../../routes.ts'
 import { MAX_NOTICES, type Notice } from './notice-list.ts'
@@ -6,7 +6,7 @@ import { keepNotices, useNotices } from './notice-store.ts'
 
 /** What went wrong with an act of the person stays in the bell when its toast is gone. It is read: it was shown. */
 export function noteFault(fault: FaultData): void {
-  const { what, effect, next } = faultText(fault.code, fault.params)
+  const { what, effect, next } = windowFaultText(fault.code, fault.params)
   const notice: Notice = {
     id: `fault:${fault.id}`,
     kind: 'fault',

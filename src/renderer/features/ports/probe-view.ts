@@ -1,5 +1,6 @@
 import { lookup } from '../../../ipc/base/lookup.ts'
-import { faultText, printable } from '../../../ipc/fault-text.ts'
+import { printable } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { Port, PortProbe } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { StateView } from '../../ui/state-word.tsx'
 import type { Probed } from './probes.ts'
@@ -28,7 +29,7 @@ export function reachState(probed: Probed | undefined): StateView | undefined {
   if (!probed) return undefined
   if (probed.state === 'running') return { word: 'Trying, at most 5 s', tone: 'busy' }
   if (probed.state === 'failed')
-    return { word: 'Not tried', tone: 'unknown', detail: faultText(probed.fault.code, probed.fault.params).what }
+    return { word: 'Not tried', tone: 'unknown', detail: windowFaultText(probed.fault.code, probed.fault.params).what }
   const here = probed.probes.find(({ from }) => from === 'this computer')
   const there = probed.probes.find(({ from }) => from === 'host')
   if (here?.state === 'open')

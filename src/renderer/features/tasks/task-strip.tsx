@@ -1,6 +1,6 @@
 import { AlertTriangle, CircleDashed, X } from 'lucide-react'
 import { useMemo, useState } from 'react'
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { Task } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { cx } from '../../lib/class-names.ts'
@@ -14,7 +14,7 @@ import { ClockStrip } from '../clock/clock-headline.tsx'
 import { vmProgress, vmState } from '../vms/view-model.ts'
 import { FeedState } from './feed-state.tsx'
 import { hrefOfTask, TaskEntry } from './task-entry.tsx'
-import { isOpen, taskFault, taskTitle } from './view-model.ts'
+import { isOpen, taskFault, taskTitle, vmsOfTasks } from './view-model.ts'
 
 const MAX_SHOWN = 3
 const NONE: Vm[] = []
@@ -27,7 +27,9 @@ export function TaskStrip() {
   const tasks = useFleetShallow((f) => [...f.tasks.values()].filter(isOpen))
   // Counted by what changed, so that no change of ten thousand VMs that are whole looks at all of them.
   const anyMade = useVmCount(isBeingMade) > 0
-  const making = useFleetShallow((f) => (anyMade ? [...f.vms.values()].filter(isBeingMade) : NONE))
+  const told = useMemo(() => vmsOfTasks(tasks), [tasks])
+  const being = useFleetShallow((f) => (anyMade ? [...f.vms.values()].filter(isBeingMade) : NONE))
+  const making = being.filter(({ id }) => !told.has(id))
   const running = tasks.length + making.length
   const shownTasks = tasks.slice(0, MAX_SHOWN)
   const shownVms = making.slice(0, MAX_SHOWN - shownTasks.length)
@@ -109,7 +111,7 @@ function LastFailure({ short }: { short: boolean }) {
   const fault = failed && taskFault(failed)
   if (!failed || !fault || failed.id === seen)
     return short ? null : <span className="text-faint">No task is running</span>
-  const text = `${taskTitle(failed)} failed: ${faultText(fault.code, fault.params).what}`
+  const text = `${taskTitle(failed)} failed: ${windowFaultText(fault.code, fault.params).what}`
   return (
     <span className={cx('flex items-center gap-1.5', short ? 'shrink-0' : 'min-w-0')}>
       <AlertTriangle size={13} aria-hidden className="shrink-0 text-bad" />

@@ -1,4 +1,4 @@
-import { faultText } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import type { Tone } from '../../ui/state-word.tsx'
@@ -34,7 +34,7 @@ export function bulkItemView(act: BulkAct, item: BulkItem, vm: Vm | undefined, n
   if (item.asked === 'skipped') return view(item, 'skipped', 'quiet', 'not asked: you stopped the rest')
   if (item.asked === 'refused') {
     const { code, params } = item.fault ?? { code: 'app/bug' as const, params: {} }
-    const { what, effect, next } = faultText(code, params)
+    const { what, effect, next } = windowFaultText(code, params)
     return view(item, 'failed', 'bad', what, [effect, next].filter(Boolean).join(' '))
   }
   if (!vm) return view(item, 'done', 'quiet', 'gone')

@@ -1,6 +1,7 @@
 import { lookup } from '../../../ipc/base/lookup.ts'
 import { guestClockState } from '../../../ipc/clock-words.ts'
-import { type FaultText, faultText, printable } from '../../../ipc/fault-text.ts'
+import { type FaultText, printable } from '../../../ipc/fault-text.ts'
+import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
@@ -126,7 +127,7 @@ export function vmTrouble(vm: Vm): { fault: FaultData; words: FaultText } | unde
   if (!(FAULT_CODES as readonly string[]).includes(vm.reason)) return undefined
   const params = { vm: vm.name, host: vm.hostName, image: vm.imageName }
   const fault: FaultData = { code: vm.reason as FaultCode, disposition: 'transient', params, id: vm.id.slice(0, 8) }
-  const text = faultText(fault.code, params)
+  const text = windowFaultText(fault.code, params)
   return { fault, words: { ...text, what: printable(vm.detail) || text.what } }
 }
 
