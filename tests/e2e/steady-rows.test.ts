@@ -19,13 +19,20 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => server.close())
 
-/** Tells so many changes at their pace, each of which the page could move something for. */
+/** Tells so many changes at their pace, each of which the page could move something for; one of four is of the row itself. */
 async function change(): Promise<void> {
   const changes = bigChanges(fleet)
   for (let n = 0; n < CHANGES; n++) {
-    changes.next()
+    if (n % 4 === 0) changeRow(n)
+    else changes.next()
     await new Promise((resolve) => setTimeout(resolve, 1000 / CHANGES_PER_S))
   }
+}
+
+function changeRow(n: number): void {
+  const vm = fleet.state.vms.find(({ id }) => id === ROW)!
+  const power = n % 8 === 0 ? 'stopped' : 'running'
+  fleet.tell({ vms: [Object.assign(vm, { power, desiredPower: power })] })
 }
 
 /** Everything that must stay where it is. */
