@@ -4,6 +4,7 @@ import { faultToMessage } from '../../../ipc/fault-wire.ts'
 import { type Host, HostSchema, type NewerData } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Wrong } from '../clock/clock-judge.ts'
 import { hostClockView } from '../clock/clock-view.ts'
+import { refusedIn } from '../hosts/plausible.ts'
 import type { CapacityRow, HostRow } from '../store/host-row.ts'
 import { isStale } from '../sync/answering.ts'
 import type { HostLive } from '../sync/registry.ts'
@@ -89,6 +90,7 @@ export function hostView(
     notices: [
       ...skewNotice(row, live, upgrade.upgradeAvailable),
       ...(newer ? [newerNotice(row, newer)] : fenceNotice(row, live)),
+      ...refusedNotices(live),
       ...(report?.notices ?? []).slice(0, 20),
     ],
     ...(newer ? { newerData: newer } : {}),
@@ -112,6 +114,18 @@ function capacityOf(live: WireCapacity | undefined, stored: CapacityRow | null) 
 
 function metricsOf({ $typeName, $unknown, ...metrics }: NonNullable<NonNullable<HostLive['report']>['metrics']>) {
   return metrics
+}
+
+/** Values its agent said that cannot be, told one by one. */
+const MAX_REFUSED = 5
+
+function refusedNotices({ hello, report }: HostLive): string[] {
+  const refused = [...(report ? refusedIn(report) : []), ...(hello ? refusedIn(hello) : [])]
+  const more = refused.length - MAX_REFUSED
+  return [
+    ...refused.slice(0, MAX_REFUSED).map((said) => `Its agent reported ${said}, which cannot be; it is not shown.`),
+    ...(more > 0 ? [`Its agent reported ${more} more values that cannot be; they are not shown.`] : []),
+  ]
 }
 
 function fenceNotice(row: HostRow, { report }: HostLive): string[] {
