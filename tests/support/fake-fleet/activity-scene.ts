@@ -18,7 +18,29 @@ export function aTrail({ hosts, vms }: FleetState, now: number) {
       ...(change as object),
     })
   const json = JSON.stringify
+  const done = (tookMs: number, ...steps: [string, number][]) => ({
+    ...{ result: 'done', tookMs: BigInt(tookMs), taskId: '5a'.repeat(16) },
+    steps: steps.map(([name, ms]) => ({ name, state: 'done', tookMs: BigInt(ms) })),
+  })
   return [
+    entry(MIN / 2, {
+      ...{ action: 'vm.restart', vmId: vm('web-12'), hostId: host('rack2-07'), detail: { name: 'web-12' } },
+      ...{ result: 'running', taskId: '5b'.repeat(16) },
+    }),
+    entry(2 * MIN, {
+      ...{ action: 'task.end', client: 'app', detail: { name: 'edge-2', kind: 'add_host', took_ms: '31200' } },
+      ...{ result: 'failed', tookMs: 31_200n, taskId: '5c'.repeat(16) },
+      steps: [
+        { name: 'Connect', state: 'done', tookMs: 900n },
+        { name: 'Look at host', state: 'done', tookMs: 4200n },
+        { name: 'Install agent', state: 'failed', tookMs: 26_100n },
+        { name: 'First report', state: 'waiting' },
+      ],
+      fault: {
+        ...{ code: 'host/unreachable', disposition: 'transient', id: '9f3a2b' },
+        params: { host: 'edge-2', address: '10.0.7.2:22', adding: 'true' },
+      },
+    }),
     entry(4 * MIN, {
       ...{
         action: 'vm.create',
@@ -26,10 +48,12 @@ export function aTrail({ hosts, vms }: FleetState, now: number) {
         hostId: host('rack2-07'),
         detail: { name: 'ci-runner-7', image: 'tiny' },
       },
+      ...done(11_300, ['Tell rack2-07', 200], ['Make the VM', 8900], ['Start it', 2200]),
       after: json({ name: 'ci-runner-7', vcpus: 2, mem_mb: 4096, disk_gb: 20, labels: { ci: '' }, autostart: true }),
     }),
     entry(9 * MIN, {
-      ...{ action: 'vm.update', vmId: vm('web-12'), hostId: host('rack2-07') },
+      ...{ action: 'vm.update', vmId: vm('web-12'), hostId: host('rack2-07'), detail: { name: 'web-12' } },
+      ...done(640, ['Tell rack2-07', 120], ['Apply the change', 520]),
       ...{
         before: json({ mem_mb: 1024, labels: { app: 'shop' } }),
         after: json({ mem_mb: 2048, labels: { app: 'shop', prod: '' } }),
@@ -56,13 +80,25 @@ export function aTrail({ hosts, vms }: FleetState, now: number) {
       hostId: host('rack2-07'),
       detail: { host_port: '8443', guest_port: '443' },
     }),
-    entry(3 * HOUR, { action: 'vm.stop', vmId: vm('mail-1'), hostId: host('rack2-07'), client: 'cli' }),
-    entry(20 * HOUR, { action: 'vm.delete', vmId: vm('old-ci'), hostId: host('rack2-07'), detail: { name: 'old-ci' } }),
+    entry(3 * HOUR, {
+      action: 'vm.stop',
+      vmId: vm('mail-1'),
+      hostId: host('rack2-07'),
+      client: 'cli',
+      ...done(3200, ['Tell rack2-07', 300], ['Stop it', 2900]),
+    }),
+    entry(20 * HOUR, {
+      action: 'vm.delete',
+      vmId: vm('old-ci'),
+      hostId: host('rack2-07'),
+      detail: { name: 'old-ci' },
+      ...done(5100, ['Tell rack2-07', 200], ['Stop it and keep it in quarantine', 4900]),
+    }),
     entry(26 * HOUR, { action: 'mcp.call', client: 'mcp', detail: { method: 'VmService/ListVms' } }),
     entry(27 * HOUR, { action: 'host.sign-in', hostId: host('build-4') }),
     entry(51 * HOUR, {
       action: 'store.backup',
-      tenant: 'system',
+      ...{ tenant: 'system', result: 'done' },
       detail: { path: '/home/ada/backup/eitri-2026-11-28.db' },
     }),
     entry(52 * HOUR, { action: 'host.add', hostId: host('edge-1'), detail: { name: 'edge-1' } }),

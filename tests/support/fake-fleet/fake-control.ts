@@ -89,7 +89,10 @@ export class FakeControl {
   }
 }
 
-function pageOf(audit: readonly AuditEntry[], { limit, beforeId, requestId, action, vm, host }: ListAuditRequest) {
+function pageOf(
+  audit: readonly AuditEntry[],
+  { limit, beforeId, requestId, action, vm, host, result }: ListAuditRequest,
+) {
   const from = beforeId === '' ? 0 : audit.findIndex(({ id }) => id === beforeId) + 1
   const matching = audit
     .slice(from)
@@ -97,6 +100,7 @@ function pageOf(audit: readonly AuditEntry[], { limit, beforeId, requestId, acti
     .filter(
       (entry) => action === '' || (action.endsWith('.') ? entry.action.startsWith(action) : entry.action === action),
     )
+    .filter((entry) => result === '' || entry.result === result)
     .filter((entry) => (vm === '' || entry.vmId === vm) && (host === '' || entry.hostId === host))
   const most = limit || 200
   const entries = matching.slice(0, most)

@@ -115,6 +115,16 @@ export const ACTIVITY_SHOTS: Shot[] = [
     size: { width: 640, height: 900 },
     act: withTrail('#/activity'),
   },
+  {
+    name: 'ac7-activity-failed',
+    path: '/vms',
+    scene: busyScene,
+    size: TALL,
+    act: async (page, fleet) => {
+      await withTrail('#/activity?filter=result%3Afailed')(page, fleet)
+      await page.getByRole('button', { name: /Show details: Adding host edge-2/ }).click()
+    },
+  },
   { name: 'ac3-activity-none', path: '/activity?filter=nothing+like+it', scene: busyScene },
   { name: 'ac4-activity-bad-since', path: '/activity?filter=since%3Ayesterday', scene: busyScene },
   { name: 'ac5-tasks', path: '/tasks', scene: pressingScene, size: TALL },

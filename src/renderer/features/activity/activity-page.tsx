@@ -34,7 +34,7 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
           value={filter}
           onFilter={(text) => replaceRoute(place(text))}
           fields={fields}
-          example={tasks ? 'state:failed' : 'action:vm. since:2d'}
+          example={tasks ? 'state:failed' : 'result:failed since:2d'}
         />
       }
       actions={
@@ -54,8 +54,8 @@ export function ActivityPage({ filter, view }: { filter: string; view?: 'tasks' 
           <p className="flex flex-wrap justify-between gap-x-4 text-faint text-xs">
             <span>
               {tasks
-                ? 'What takes some time, with its steps. One that runs when the app ends is told as interrupted; the newest 200 that ended are kept.'
-                : 'Only ever added to, never changed. It says what was asked, and what happened of itself.'}
+                ? 'What takes some time, with its steps. It goes on when the app ends and comes back; what cannot says where it was cut short. The newest 200 that ended are kept.'
+                : 'Only ever added to, never changed. It says what was asked, how it ended, and what happened of itself.'}
             </span>
             {!tasks && (
               <a href={hrefOf({ page: 'settings', part: 'data' })} className="text-accent underline">

@@ -1,11 +1,15 @@
+import { printable } from '../../../ipc/fault-text.ts'
 import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { useAudit } from '../../api/queries.ts'
+import { cx } from '../../lib/class-names.ts'
 import { formatAgo, formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
+import { whoWords } from './entries.ts'
+import { EntryResult } from './entry-result.tsx'
 import { auditSentence } from './view-model.ts'
 
 /** The newest entries about a VM, a host, or everything. */
@@ -14,11 +18,14 @@ export function AuditList({
   host,
   limit,
   filter,
+  brief = false,
 }: {
   vm?: string
   host?: string
   limit: number
   filter?: (entry: AuditEntry) => boolean
+  /** Who, what and how it ended alone; the details are on the page of all. */
+  brief?: boolean
 }) {
   const { data, isError, refetch } = useAudit({ ...(vm ? { vm } : {}), ...(host ? { host } : {}) }, limit)
   if (isError)
@@ -34,21 +41,26 @@ export function AuditList({
   const entries = (filter ? data.entries.filter(filter) : data.entries).slice(0, limit)
   if (entries.length === 0) return <p className="text-faint">Nothing has happened yet.</p>
   return (
-    <ul className="grid">
+    <ul className="@container grid">
       {entries.map((entry) => (
-        <Entry key={entry.id} entry={entry} />
+        <Entry key={entry.id} entry={entry} brief={brief} />
       ))}
     </ul>
   )
 }
 
-function Entry({ entry }: { entry: AuditEntry }) {
+/** Of what is about a VM: where that is. */
+const onHost = ({ vmId }: AuditEntry, host: string | undefined) =>
+  vmId !== '' && host !== undefined ? `on ${host}` : ''
+
+function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
   const now = useNow()
   const vmName = useFleet((f) => f.vms.get(entry.vmId)?.name)
   const hostName = useFleet((f) => f.hosts.get(entry.hostId)?.name)
   const at = new Date(msOf(entry.at) ?? 0)
   const about = { vm: entry.detail['name'] ?? vmName, host: hostName }
   const { text, more } = auditSentence(entry, about)
+  const note = brief ? onHost(entry, hostName) : more
   const href =
     entry.vmId && vmName
       ? hrefOf({ page: 'vm', id: entry.vmId, tab: 'overview' })
@@ -57,9 +69,18 @@ function Entry({ entry }: { entry: AuditEntry }) {
         : undefined
   return (
     <li className="flex items-baseline gap-4 border-line border-b py-1.5 last:border-b-0">
-      <time dateTime={at.toISOString()} title={at.toISOString()} className="w-36 shrink-0 text-faint">
+      <time
+        dateTime={at.toISOString()}
+        title={at.toISOString()}
+        className={cx('shrink-0 text-faint', !brief && 'w-36')}
+      >
         {formatTime(at, new Date(now))}
       </time>
+      {brief && (
+        <span className="hidden w-20 shrink-0 truncate text-dim @min-[480px]:inline" title={whoWords(entry)}>
+          {entry.user === '' ? whoWords(entry) : printable(entry.user)}
+        </span>
+      )}
       <span className="min-w-0 flex-1">
         {href ? (
           <a href={href} className="hover:underline">
@@ -68,9 +89,12 @@ function Entry({ entry }: { entry: AuditEntry }) {
         ) : (
           text
         )}
-        {more && <span className="text-faint"> · {more}</span>}
+        {note && <span className="text-faint"> · {note}</span>}
       </span>
-      <span className="shrink-0 text-faint text-xs">{formatAgo(at, new Date(now))}</span>
+      <EntryResult entry={entry} {...(brief ? { className: 'w-32' } : {})} />
+      <span className="hidden w-20 shrink-0 text-right text-faint text-xs @min-[560px]:inline">
+        {formatAgo(at, new Date(now))}
+      </span>
     </li>
   )
 }

@@ -1,7 +1,8 @@
+import { AUDIT_RESULTS, type AuditResult } from '../../../ipc/audit-results.ts'
 import { isId } from '../../../ipc/names.ts'
 import type { FilterTerm } from '../../lib/filter.ts'
 
-export const ACTIVITY_FIELDS = ['vm', 'host', 'action', 'client', 'user', 'request', 'since'] as const
+export const ACTIVITY_FIELDS = ['vm', 'host', 'action', 'result', 'client', 'user', 'request', 'since'] as const
 
 /** What the trail itself narrows by, wherever an entry stands in it. */
 export interface TrailFilter {
@@ -9,6 +10,7 @@ export interface TrailFilter {
   host: string
   action: string
   requestId: string
+  result: AuditResult | ''
   /** Ms since the epoch; undefined = from the first. */
   sinceMs: number | undefined
 }
@@ -33,7 +35,7 @@ const UNITS: Record<string, number> = { min: 60_000, m: 60_000, h: 3_600_000, d:
 
 /** The first term of a field that can, goes to the trail; the others look through what was read. */
 export function activityQuery(terms: readonly FilterTerm[], known: KnownNames, nowMs: number): ActivityQuery {
-  const trail: TrailFilter = { vm: '', host: '', action: '', requestId: '', sinceMs: undefined }
+  const trail: TrailFilter = { vm: '', host: '', action: '', requestId: '', result: '', sinceMs: undefined }
   const rest: FilterTerm[] = []
   let problem: string | undefined
   for (const term of terms) {
@@ -48,10 +50,13 @@ export function activityQuery(terms: readonly FilterTerm[], known: KnownNames, n
     else if (field === 'host' && trail.host === '' && (known.hosts.has(text) || isId(text))) trail.host = text
     else if (field === 'action' && trail.action === '' && ACTION.test(text)) trail.action = text
     else if (field === 'request' && trail.requestId === '' && REQUEST.test(text)) trail.requestId = text
+    else if (field === 'result' && trail.result === '' && resultOf(text)) trail.result = resultOf(text) ?? ''
     else rest.push(term)
   }
   return { trail, rest, problem }
 }
+
+const resultOf = (text: string) => AUDIT_RESULTS.find((result) => result === text.toLowerCase())
 
 /** `2h` back from now, the begin of a local day `2026-11-30`, or a time `2026-11-30t14:02`. */
 export function sinceOf(text: string, nowMs: number): number | undefined {

@@ -4,6 +4,7 @@ import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { type FilterRecord, type FilterTerm, matchesFilter } from '../../lib/filter.ts'
 import { formatDay } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
+import { resultState } from './result.ts'
 import { auditSentence } from './view-model.ts'
 
 /** What things are called now; one that is gone has its id. */
@@ -48,6 +49,7 @@ function entryRecord(entry: AuditEntry, names: Names): FilterRecord {
     client: `${entry.client} ${lookup(CLIENTS, entry.client) ?? ''}`,
     user: entry.user,
     request: entry.requestId,
+    result: `${entry.result} ${resultState(entry)?.word ?? ''}`,
     said: `${text} ${more} ${entry.before} ${entry.after}`,
   }
 }

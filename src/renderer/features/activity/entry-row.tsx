@@ -9,6 +9,8 @@ import { CopyButton } from '../../ui/copy-text.tsx'
 import { withField } from './audit-query.ts'
 import { changeHeads, changesOf } from './changes.ts'
 import { entryWords, type Names, whoWords } from './entries.ts'
+import { EntryEnd, EntryResult } from './entry-result.tsx'
+import { resultState } from './result.ts'
 
 /** Where the thing of an entry is; undefined = it is gone. */
 function hrefOfEntry(entry: AuditEntry, names: Names): string | undefined {
@@ -56,9 +58,8 @@ export function EntryRow({ entry, names, filter, open, onToggle }: EntryRowProps
           )}
           {more && <span className="text-faint"> · {more}</span>}
         </span>
-        <span className="hidden max-w-56 shrink-0 truncate text-faint text-xs @min-[640px]:inline">
-          {whoWords(entry)}
-        </span>
+        <EntryResult entry={entry} className="w-38" />
+        <span className="hidden w-40 shrink-0 truncate text-faint text-xs @min-[720px]:inline">{whoWords(entry)}</span>
       </div>
       {open && <EntryDetails entry={entry} filter={filter} at={at} />}
     </li>
@@ -75,9 +76,10 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
       {printable(text)}
     </a>
   )
-  const details = Object.entries(entry.detail).filter(([, value]) => value !== '')
+  const details = Object.entries(entry.detail).filter(([key, value]) => value !== '' && key !== 'took_ms')
   return (
     <div className="mb-2 ml-8 grid gap-3 rounded-md border border-line bg-bg p-3">
+      <EntryEnd entry={entry} />
       <Diff entry={entry} />
       <dl className="grid grid-cols-[max-content_1fr] items-center gap-x-4 gap-y-0.5">
         <Fact name="When">{at.toISOString()}</Fact>
@@ -90,6 +92,17 @@ function EntryDetails({ entry, filter, at }: { entry: AuditEntry; filter: string
               {narrow('request', entry.requestId, `${shortId(entry.requestId)}…`)}
               <CopyButton text={entry.requestId} label="Copy the request's id" />
               <span className="text-faint">all that came of it</span>
+            </span>
+          </Fact>
+        )}
+        {entry.result !== '' && (
+          <Fact name="Result">{narrow('result', entry.result, resultState(entry)?.word ?? entry.result)}</Fact>
+        )}
+        {entry.taskId !== '' && (
+          <Fact name="Task">
+            <span className="inline-flex items-center gap-1">
+              {shortId(entry.taskId)}…
+              <CopyButton text={entry.taskId} label="Copy the task's id" />
             </span>
           </Fact>
         )}

@@ -12,7 +12,7 @@ import { type StateView, StateWord } from '../../ui/state-word.tsx'
 import { cancelTask } from '../tasks/actions.ts'
 import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
-import { cancelWord, isOpen, taskFault, taskLine, taskTitle } from '../tasks/view-model.ts'
+import { againHref, cancelWord, isOpen, mayCancel, taskFault, taskLine, taskTitle } from '../tasks/view-model.ts'
 
 export const TASK_FIELDS = ['task', 'kind', 'state'] as const
 const SHOWN = 100
@@ -23,6 +23,7 @@ const STATES: Record<string, StateView> = {
   done: { word: 'Done', tone: 'good' },
   failed: { word: 'Failed', tone: 'bad' },
   cancelled: { word: 'Cancelled', tone: 'quiet' },
+  superseded: { word: 'Superseded', tone: 'quiet', detail: 'Another act on it came after and took its place' },
 }
 const stateOf = ({ state }: Task): StateView => STATES[state] ?? { word: state, tone: 'unknown' }
 
@@ -65,6 +66,17 @@ const recordOf = (task: Task) => ({
   said: taskLine(task),
 })
 
+/** Where what was cut short is begun again; nothing where it goes on by itself or has a place of its own. */
+function TryAgain({ task }: { task: Task }) {
+  const href = againHref(task)
+  if (href === undefined) return null
+  return (
+    <a href={href} className={buttonClass('plain', 'small')}>
+      {task.vmId === '' ? 'Try again' : 'Open VM'}
+    </a>
+  )
+}
+
 function TaskRow({ task }: { task: Task }) {
   const now = useNow()
   const [asked, setAsked] = useState(false)
@@ -102,9 +114,19 @@ function TaskRow({ task }: { task: Task }) {
                   </a>
                 )
               )}
-              <Button size="small" title="What it did so far is undone" onClick={() => void cancelTask(task)}>
-                {cancelWord(task)}
-              </Button>
+              {task.vmId !== '' && (
+                <a
+                  href={hrefOf({ page: 'vm', id: task.vmId, tab: 'overview' })}
+                  className={buttonClass('plain', 'small')}
+                >
+                  Open VM
+                </a>
+              )}
+              {mayCancel(task) && (
+                <Button size="small" title="What it did so far is undone" onClick={() => void cancelTask(task)}>
+                  {cancelWord(task)}
+                </Button>
+              )}
             </div>
           )}
         </div>
@@ -112,7 +134,7 @@ function TaskRow({ task }: { task: Task }) {
       {asked && <TaskQuestionSheet task={task} onClose={() => setAsked(false)} />}
       {fault && (
         <div className="mt-1.5">
-          <FaultNotice fault={fault} />
+          <FaultNotice fault={fault} actions={<TryAgain task={task} />} />
         </div>
       )}
     </li>

@@ -12,8 +12,8 @@ export const MAX_PAGES = 50
 const AGAIN_MS = 10_000
 
 /** As the API takes it. */
-export const trailRequest = ({ vm, host, action, requestId, sinceMs }: TrailFilter) => ({
-  ...{ vm, host, action, requestId },
+export const trailRequest = ({ vm, host, action, requestId, result, sinceMs }: TrailFilter) => ({
+  ...{ vm, host, action, requestId, result },
   ...(sinceMs === undefined ? {} : { since: timestampFromMs(sinceMs) }),
 })
 

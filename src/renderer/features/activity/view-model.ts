@@ -1,6 +1,8 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { printable } from '../../../ipc/fault-text.ts'
 import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { isSha256 } from '../../../ipc/names.ts'
+import { titleOf } from '../tasks/view-model.ts'
 
 const VERBS: Record<string, string> = {
   create: 'created',
@@ -62,8 +64,16 @@ const NOUNS: Record<string, string> = {
   ...{ tenant: 'Tenant', template: 'Template', store: 'The store', audit: 'Activity', support: 'Support' },
   mcp: 'The API',
 }
-const SHOWN_ELSEWHERE = new Set(['name', 'said', 'vm', 'host', 'image', 'vm_name', 'host_name'])
+/** What came of it, where its host was asked for something and did it. */
+const DONE: Record<string, string> = {
+  ...{ start: 'started', stop: 'stopped', restart: 'restarted', purge: 'was destroyed' },
+  ...{ delete: 'was deleted and is kept in quarantine', undelete: 'came back from quarantine' },
+}
+const SHOWN_ELSEWHERE = new Set(['took_ms', 'kind', 'name', 'said', 'vm', 'host', 'image', 'vm_name', 'host_name'])
 const MAX_DETAILS = 4
+
+/** A task that left nothing else: what it was to do is all there is to say. */
+const TASK_END = 'task.end'
 
 /** `VM web-1 created`, and the details worth a glance. An action this build does not know is shown as it is. */
 export function auditSentence(
@@ -78,14 +88,17 @@ export function auditSentence(
       : noun === 'host'
         ? (d['host_name'] ?? d['host'] ?? d['name'] ?? about.host)
         : (d['image'] ?? d['name'])
-  const word = VERBS[verb]
+  const word = (entry.result === 'done' ? lookup(DONE, verb) : undefined) ?? VERBS[verb]
   // What happened of itself is told in the host's own sentence.
   const said = verb === 'trouble' ? d['said'] : undefined
-  const text = said
-    ? said
-    : word
-      ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
-      : `${entry.action} ${named ?? ''}`.trim()
+  const text =
+    entry.action === TASK_END
+      ? titleOf(d['kind'] ?? '', d['name'] ?? '')
+      : said
+        ? said
+        : word
+          ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
+          : `${entry.action} ${named ?? ''}`.trim()
   const more = Object.entries(d)
     .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '')
     .slice(0, MAX_DETAILS)

@@ -55,7 +55,7 @@ export function FleetPage() {
                 </a>
               }
             >
-              <AuditList limit={RECENT} {...(scope.kind === 'host' ? { host: scope.id } : {})} />
+              <AuditList brief limit={RECENT} {...(scope.kind === 'host' ? { host: scope.id } : {})} />
             </Card>
             <div className="grid gap-4">
               <QuarantineCard vms={vms} now={nowMs} />

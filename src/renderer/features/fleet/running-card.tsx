@@ -5,7 +5,7 @@ import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { Card } from '../../ui/page.tsx'
 import { ProgressBar } from '../../ui/progress.tsx'
-import { currentStep, isOpen, stepFraction, taskLine, taskTitle } from '../tasks/view-model.ts'
+import { currentStep, isOpen, stepFraction, taskLine, taskTitle, vmsOfTasks } from '../tasks/view-model.ts'
 import { vmProgress, vmState } from '../vms/view-model.ts'
 
 const SHOWN = 5
@@ -29,15 +29,18 @@ function runningOf(tasks: readonly Task[], vms: readonly Vm[], now: number): Run
       href:
         task.kind === 'add_host'
           ? hrefOf({ page: 'add-host', taskId: task.id })
-          : hrefOf({ page: 'activity', filter: '', view: 'tasks' }),
+          : task.vmId
+            ? hrefOf({ page: 'vm', id: task.vmId, tab: 'overview' })
+            : hrefOf({ page: 'activity', filter: '', view: 'tasks' }),
       title: taskTitle(task),
       line: taskLine(task),
       fraction: step && stepFraction(step),
       elapsed: since(msOf(task.createdAt), now),
     }
   })
+  const told = vmsOfTasks(tasks)
   const made = vms
-    .filter((vm) => vm.lifecycle === 'creating' && !vm.deletedAt && vm.progress && !vm.hostUnknown)
+    .filter((vm) => !told.has(vm.id) && vm.lifecycle === 'creating' && !vm.deletedAt && vm.progress && !vm.hostUnknown)
     .map((vm) => {
       const progress = vmProgress(vm)
       return {

@@ -12,7 +12,7 @@ import { Button, buttonClass } from '../../ui/button.tsx'
 import { cancelTask } from './actions.ts'
 import { TaskSteps } from './task-steps.tsx'
 import { isSlow, lastSignMs, usualOf, usualText } from './usual.ts'
-import { cancelWord, taskLine, taskTitle } from './view-model.ts'
+import { cancelWord, mayCancel, taskLine, taskTitle } from './view-model.ts'
 
 export const hrefOfTask = (task: Task) =>
   task.kind === 'add_host'
@@ -70,9 +70,11 @@ export function TaskEntry({ task }: { task: Task }) {
             <TaskSteps task={task} />
           </div>
           <footer className="flex justify-end gap-2 border-line border-t px-4 py-2.5">
-            <Button size="small" onClick={() => void cancelTask(task)} title="What it did so far is undone">
-              {cancelWord(task)}
-            </Button>
+            {mayCancel(task) && (
+              <Button size="small" onClick={() => void cancelTask(task)} title="What it did so far is undone">
+                {cancelWord(task)}
+              </Button>
+            )}
             <a
               href={hrefOfTask(task)}
               onClick={() => setOpen(false)}

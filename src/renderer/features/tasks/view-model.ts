@@ -1,7 +1,9 @@
+import { lookup } from '../../../ipc/base/lookup.ts'
 import { type FaultData, faultFromData } from '../../../ipc/faults.ts'
 import type { Task, TaskStep } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
 import { formatBytes, formatElapsed } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
+import { hrefOf } from '../../routes.ts'
 
 const TITLES: Record<string, (subject: string) => string> = {
   add_host: (s) => `Adding host ${s}`,
@@ -11,10 +13,29 @@ const TITLES: Record<string, (subject: string) => string> = {
   import_image: (s) => `Importing image ${s}`,
   add_image: (s) => `Adding image ${s}`,
   sign_in: (s) => `Signing in to ${s}`,
+  upgrade_host: (s) => `Upgrading the agent of ${s}`,
+  create_vm: (s) => `Creating VM ${s}`,
+  clone_vm: (s) => `Cloning VM ${s}`,
+  start_vm: (s) => `Starting ${s}`,
+  stop_vm: (s) => `Stopping ${s}`,
+  restart_vm: (s) => `Restarting ${s}`,
+  update_vm: (s) => `Changing ${s}`,
+  delete_vm: (s) => `Deleting ${s}`,
+  undelete_vm: (s) => `Bringing back ${s}`,
+  purge_vm: (s) => `Destroying ${s}`,
 }
 
-export const taskTitle = (task: Task): string =>
-  (TITLES[task.kind] ?? ((s: string) => `${task.kind} ${s}`))(task.subject)
+export const titleOf = (kind: string, subject: string): string =>
+  (lookup(TITLES, kind) ?? ((s: string) => `${kind} ${s}`))(subject)
+
+export const taskTitle = (task: Task): string => titleOf(task.kind, task.subject)
+
+/** What a host carries out goes on whatever is cancelled here. */
+export const mayCancel = (task: Task): boolean => isOpen(task) && task.vmId === ''
+
+/** VMs whose progress a task tells. */
+export const vmsOfTasks = (tasks: Iterable<Task>): ReadonlySet<string> =>
+  new Set([...tasks].filter((task) => isOpen(task) && task.vmId !== '').map((task) => task.vmId))
 
 /** What ends a task that asks. */
 export const cancelWord = ({ kind }: Task): string => (kind === 'add_host' ? 'Cancel adding' : 'Cancel')
@@ -68,3 +89,12 @@ export function triedSoFar(task: Task): string[] {
 }
 
 const MAX_TRIED = 4
+
+/** The page on which what failed is begun again; undefined = there is none. */
+export function againHref({ id, kind, vmId }: Task): string | undefined {
+  if (vmId !== '') return hrefOf({ page: 'vm', id: vmId, tab: 'overview' })
+  if (kind === 'add_host') return hrefOf({ page: 'add-host', taskId: id })
+  if (kind === 'remove_host' || kind === 'sign_in' || kind === 'upgrade_host')
+    return hrefOf({ page: 'hosts', filter: '' })
+  return kind.endsWith('_image') ? hrefOf({ page: 'images', filter: '' }) : undefined
+}

@@ -1,3 +1,4 @@
+import { AUDIT_RESULTS } from '../../../ipc/audit-results.ts'
 import type { FilterRecord } from '../../lib/filter.ts'
 import { countValues } from '../../lib/filter-suggest.ts'
 import type { Route } from '../../routes.ts'
@@ -26,6 +27,7 @@ function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): G
       for (const { name } of fleet.vms.values()) yield { vm: name }
       for (const { name } of fleet.hosts.values()) yield { host: name }
       for (const { kind, state } of fleet.tasks.values()) yield { kind, state }
+      for (const result of AUDIT_RESULTS) yield { result }
       break
     case 'ports':
       for (const port of fleet.ports.values()) yield portFilterRecord(port)

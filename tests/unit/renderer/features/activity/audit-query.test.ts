@@ -10,7 +10,7 @@ import { parseFilter } from '../../../../../src/renderer/lib/filter.ts'
 const NOW = Date.UTC(2026, 10, 30, 14, 2, 11)
 const KNOWN = { vms: new Set(['web-12']), hosts: new Set(['rack2-07']) }
 const query = (text: string) => activityQuery(parseFilter(text, ACTIVITY_FIELDS), KNOWN, NOW)
-const EMPTY = { vm: '', host: '', action: '', requestId: '', sinceMs: undefined }
+const EMPTY = { vm: '', host: '', action: '', requestId: '', result: '', sinceMs: undefined }
 
 describe('a filter of activity', () => {
   it.each([
