@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { runSaid } from './waiting.mjs'
 
 /** A part of the system this project needs, and the Debian packages that bring it. */
 export interface Part {
@@ -97,15 +97,16 @@ function haveLists(): boolean {
   }
 }
 
-function apt(sudo: string[], packages: readonly string[], quiet: boolean): boolean {
+async function apt(sudo: string[], packages: readonly string[]): Promise<boolean> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const run = (command: string) => {
+  const run = async (what: string, command: string) => {
     const [file, ...args] = [...sudo, ...command.split(' ')] as [string, ...string[]]
-    const { status } = spawnSync(file, args, { env, stdio: ['inherit', quiet ? 'ignore' : 2, 2] })
+    const { status } = await runSaid(what, file, args, { env, stdio: ['inherit', 'ignore', 2] })
     return status === 0
   }
-  if (haveLists() && run(installCommand(packages))) return true
-  return run('apt-get update -qq') && run(installCommand(packages))
+  const install = () => run(`Installing ${packages.join(' ')}`, installCommand(packages))
+  if (haveLists() && (await install())) return true
+  return (await run('Reading the lists of packages', 'apt-get update -qq')) && (await install())
 }
 
 async function agreed(packages: readonly string[]): Promise<boolean> {
@@ -128,8 +129,7 @@ export async function ensureParts(parts: readonly Part[]): Promise<void> {
   const sudo = root ? [] : ['sudo']
   const line = `${root ? '' : 'sudo '}${installCommand(packages)}`
   if (!root && !(await agreed(packages))) end(`Missing here: ${names}. Install with: ${line}`)
-  console.error(`Installing ${packages.join(' ')} …`)
-  const done = apt(sudo, packages, true)
+  const done = await apt(sudo, packages)
   const still = missing.filter((part) => !part.present())
   if (!done || still.length > 0)
     end(`Still missing: ${(done ? still : missing).map((p) => p.name).join(', ')}. Install with: ${line}`)

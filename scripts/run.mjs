@@ -1,11 +1,12 @@
 // Starts the project's programs from a checkout. Uses no packages: it runs on the system's Node, puts the project's own
 // Node 24 and packages in place when they are missing or the lock changed, and goes on under that Node.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { takeLock } from './lock.mjs'
+import { runSaid } from './waiting.mjs'
 
 const PROGRAMS = {
   start: 'scripts/start.ts',
@@ -57,10 +58,10 @@ function installed() {
 }
 
 // `out/` and not node_modules: npm removes the latter while the lock is held.
-function withInstallLock(run) {
+async function withInstallLock(run) {
   const release = takeInstallLock()
   try {
-    run()
+    await run()
   } finally {
     release()
   }
@@ -74,19 +75,28 @@ function takeInstallLock() {
   }
 }
 
-function install() {
+// How many packages are there; npm makes their folders first and fills them then.
+function packagesThere() {
+  const names = Object.keys(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages ?? {}).filter(
+    Boolean,
+  )
+  return () => {
+    const there = names.filter((name) => existsSync(join(root, name, 'package.json'))).length
+    return names.length > 0 ? `${there} of at most ${names.length} packages` : ''
+  }
+}
+
+async function install() {
   if (installed()) return
-  process.stderr.write('Installing packages with npm ci …\n')
   const npmCli = process.env['npm_execpath']
   const [command, prefix] = npmCli?.endsWith('.js') ? [process.execPath, [npmCli]] : ['npm', []]
-  const ci = () =>
-    spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-    })
-  const first = ci()
+  const argv = [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = { cwd: root, stdio: ['ignore', 2, 2] }
+  const there = packagesThere()
+  const ci = (what) => runSaid(what, command, argv, options, there)
+  const first = await ci('Installing packages with npm ci')
   // a cold cache meets a registry that stumbles now and then
-  const { status, error } = first.status === 0 ? first : ci()
+  const { status, error } = first.status === 0 ? first : await ci('Installing packages with npm ci, once more')
   if (error) stop(3, `npm could not be started (${error.message}): install npm and run this again.`)
   if (status !== 0) stop(1, 'npm ci failed; nothing was started. Its reason stands above.')
   if (!existsSync(projectNode()))
@@ -118,5 +128,5 @@ function run() {
 }
 
 checkMachine()
-if (!installed()) withInstallLock(install)
+if (!installed()) await withInstallLock(install)
 run()

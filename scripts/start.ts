@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,6 +7,7 @@ import { buildApart, TARGETS } from './build.ts'
 import { findElectron } from './electron-path.ts'
 import { BROWSER_PARTS, ensureParts, VM_PARTS } from './parts.ts'
 import { root } from './root.ts'
+import { runSaid } from './waiting.mjs'
 
 const FETCH_TIMEOUT_MS = 180_000
 const FETCH_AGAIN_AFTER_MS = 24 * 3600 * 1000
@@ -32,16 +33,16 @@ function options() {
 }
 
 /** Electron's binary; tried to fetch at most once a day, for a bounded time. */
-function electron(insist: boolean) {
+async function electron(insist: boolean) {
   const found = findElectron()
   if (found.ok) return found
   const tried = join(root, 'out/electron-not-fetched')
   const recent = existsSync(tried) && Date.now() - statSync(tried).mtimeMs < FETCH_AGAIN_AFTER_MS
   if (recent && !insist) return found
-  console.error('Fetching the Electron binary …')
   const install = join(root, 'node_modules/electron/install.js')
   const stdio = ['ignore', 'ignore', insist ? 2 : 'ignore'] as const
-  spawnSync(process.execPath, [install], { cwd: root, stdio: [...stdio], timeout: FETCH_TIMEOUT_MS })
+  const options = { cwd: root, stdio: [...stdio], timeout: FETCH_TIMEOUT_MS }
+  await runSaid('Fetching the Electron binary', process.execPath, [install], options)
   const fetched = findElectron()
   if (!fetched.ok) {
     mkdirSync(dirname(tried), { recursive: true })
@@ -51,9 +52,9 @@ function electron(insist: boolean) {
 }
 
 /** Electron's binary, or undefined for the browser shell, said in one line. */
-function chooseShell(values: ReturnType<typeof options>): string | undefined {
+async function chooseShell(values: ReturnType<typeof options>): Promise<string | undefined> {
   if (values.browser) return undefined
-  const found = electron(values.electron ?? false)
+  const found = await electron(values.electron ?? false)
   if (found.ok) return found.path
   console.error(`${values.electron ? 'Electron cannot be started' : 'Using the browser shell'}: ${found.reason}`)
   if (values.electron) process.exit(3)
@@ -80,7 +81,7 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const path = chooseShell(values)
+const path = await chooseShell(values)
 const display = process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY']
 await ensureParts([...VM_PARTS, ...(path === undefined && display ? BROWSER_PARTS : [])])
 const notUsed = path === undefined ? ['electron', 'preload'] : []

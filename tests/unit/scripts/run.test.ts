@@ -1,5 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +10,8 @@ let dir: string
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'eitri-run-'))
   mkdirSync(join(dir, 'scripts'))
-  for (const name of ['run.mjs', 'lock.mjs']) cpSync(join(ROOT, 'scripts', name), join(dir, 'scripts', name))
+  for (const name of ['run.mjs', 'lock.mjs', 'waiting.mjs'])
+    cpSync(join(ROOT, 'scripts', name), join(dir, 'scripts', name))
   writeFileSync(join(dir, 'package-lock.json'), '{}')
   writeFileSync(join(dir, 'scripts/eitri.ts'), 'console.log(JSON.stringify(process.argv.slice(2)))\n')
   // stands in for npm: notes that it was called, and puts the project's Node where npm would
@@ -37,6 +39,26 @@ describe('the entry that needs no packages', () => {
     const second = run('eitri')
     expect(second).toMatchObject({ status: 0, stdout: '[]\n', stderr: '' })
     expect(npmCalls()).toHaveLength(1)
+  })
+
+  it('says while npm works that it does, how far it is and for how long already', async () => {
+    const lock = { packages: { '': {}, 'node_modules/a': {}, 'node_modules/b': {} } }
+    writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(lock))
+    mkdirSync(join(dir, 'node_modules/a'), { recursive: true })
+    writeFileSync(join(dir, 'node_modules/a/package.json'), '{}')
+    const npm = readFileSync(join(dir, 'bin/npm'), 'utf8')
+    // works until it was seen to work
+    writeFileSync(join(dir, 'bin/npm'), npm.replace('\n', `\nwhile [ ! -e "${dir}/seen" ]; do :; done\n`))
+    const env = { PATH: `${join(dir, 'bin')}:/usr/bin:/bin`, EITRI_TICK_MS: '50' }
+    const child = spawn(process.execPath, [join(dir, 'scripts/run.mjs'), 'eitri'], { env })
+    let said = ''
+    child.stderr.on('data', (bytes) => {
+      said += bytes
+      if (said.includes('packages, ')) writeFileSync(join(dir, 'seen'), '')
+    })
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(said).toMatch(/^Installing packages with npm ci …\n/)
+    expect(said).toMatch(/Installing packages with npm ci … 1 of at most 2 packages, \d+ s\n/)
   })
 
   it('installs again when the lock changed', () => {
