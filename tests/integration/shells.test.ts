@@ -14,6 +14,7 @@ import { ShellWindow } from '../support/shell-client.ts'
 import { SshFleet, type SshGuest } from '../support/ssh-guest.ts'
 import { openLab, systemClock, targetOf } from '../support/ssh-login.ts'
 
+const STAYS = new AbortController().signal
 const SIZE = { rows: 33, cols: 101 }
 
 describe.skipIf(privateSshdImpossible())('a shell in a guest', { timeout: 60_000 }, () => {
@@ -134,7 +135,7 @@ describe.skipIf(privateSshdImpossible())('a shell on a host', { timeout: 60_000 
 
   it('runs over the sign-in the link has, and is told each size of its view', async () => {
     const { session } = await bySsh2()
-    const shell = await openHostShell({ session, host: 'lab', size: SIZE })
+    const shell = await openHostShell({ session, host: 'lab', size: SIZE, signal: STAYS })
     const says = heard(shell)
     shell.channel.write('echo $((6*7)) at $(stty size)\r')
     await says(/42 at 33 101/)
@@ -147,7 +148,7 @@ describe.skipIf(privateSshdImpossible())('a shell on a host', { timeout: 60_000 
 
   it('says what cut its connection', async () => {
     const { sshd, session } = await bySsh2()
-    const shell = await openHostShell({ session, host: 'lab', size: SIZE })
+    const shell = await openHostShell({ session, host: 'lab', size: SIZE, signal: STAYS })
     const says = heard(shell)
     await says(/[#$] $/)
     for (const pid of sshd.sessions()) for (const child of [...childrenOf(pid), pid]) process.kill(child, 'SIGKILL')
@@ -156,8 +157,8 @@ describe.skipIf(privateSshdImpossible())('a shell on a host', { timeout: 60_000 
 
   it('is refused in words where its sshd allows no further session', async () => {
     const { session } = await bySsh2('MaxSessions 1')
-    const first = await openHostShell({ session, host: 'lab', size: SIZE })
-    await expect(openHostShell({ session, host: 'lab', size: SIZE })).rejects.toMatchObject({
+    const first = await openHostShell({ session, host: 'lab', size: SIZE, signal: STAYS })
+    await expect(openHostShell({ session, host: 'lab', size: SIZE, signal: STAYS })).rejects.toMatchObject({
       code: 'ssh/sessions-refused',
     })
     first.channel.destroy()
@@ -170,7 +171,12 @@ describe.skipIf(privateSshdImpossible())('a shell on a host', { timeout: 60_000 
     cleanup.push(() => person.remove())
     const connection = await (await dialLab(person, sshd)).signedIn
     cleanup.push(() => connection.close())
-    const shell = await openHostShell({ session: await sessionOver(sshd, connection), host: 'lab', size: SIZE })
+    const shell = await openHostShell({
+      session: await sessionOver(sshd, connection),
+      host: 'lab',
+      size: SIZE,
+      signal: STAYS,
+    })
     expect(shell.resize).toBeUndefined()
     const says = heard(shell)
     shell.channel.write('echo at $(stty size)\r')
@@ -181,10 +187,10 @@ describe.skipIf(privateSshdImpossible())('a shell on a host', { timeout: 60_000 
 
   it('there is none without an SSH link', async () => {
     const session = { connection: {} } as unknown as ActiveSession
-    await expect(openHostShell({ session, host: 'this-computer', size: SIZE })).rejects.toMatchObject({
+    await expect(openHostShell({ session, host: 'this-computer', size: SIZE, signal: STAYS })).rejects.toMatchObject({
       code: 'console/unavailable',
     })
-    await expect(openHostShell({ session: undefined, host: 'lab', size: SIZE })).rejects.toMatchObject({
+    await expect(openHostShell({ session: undefined, host: 'lab', size: SIZE, signal: STAYS })).rejects.toMatchObject({
       code: 'host/no-answer',
     })
   })

@@ -22,7 +22,7 @@ export function fleetShells({ hosts, registry, tunnels, audit, env }: FleetShell
     if (kind === 'host') {
       const host = hosts.findByName(tenant, ref) ?? hosts.findIn(tenant, ref)
       if (!host) throw new Fault('host/not-found', 'permanent', { host: ref.slice(0, 64) })
-      const shell = await openHostShell({ session: registry.active(host.id), host: host.name, size })
+      const shell = await openHostShell({ session: registry.active(host.id), host: host.name, size, signal })
       audit.add({ action: 'host.shell', tenant, hostId: host.id })
       return shell
     }
@@ -32,7 +32,7 @@ export function fleetShells({ hosts, registry, tunnels, audit, env }: FleetShell
       throw new Fault('input/invalid', 'permanent', { field: 'login', value: whom.slice(0, 64), problem })
     }
     const { vm, way } = await tunnels.login(tenant, ref, whom, signal)
-    const shell = await openGuestShell({ login: way, vm: vm.name, size, env })
+    const shell = await openGuestShell({ login: way, vm: vm.name, size, env, signal })
     audit.add({ action: 'vm.shell', tenant, vmId: vm.id, hostId: vm.hostId, detail: { login: whom } })
     return shell
   }

@@ -19,13 +19,15 @@ interface GuestShellParts {
   vm: string
   size: TerminalSize
   env: Readonly<Record<string, string | undefined>>
+  /** Gives up while it begins. */
+  signal: AbortSignal
 }
 
 /**
  * A shell in a guest by the system's ssh and the fleet's certificate. Without a terminal of its own on this computer its
  * size is told once, as it begins. Raises app/part-missing where there is no ssh.
  */
-export async function openGuestShell({ login, vm, size, env }: GuestShellParts): Promise<Shell> {
+export async function openGuestShell({ login, vm, size, env, signal }: GuestShellParts): Promise<Shell> {
   const args = guestSshArguments({ ...login, node: process.execPath, command: loginShell(size) })
   const kept = Object.fromEntries(KEPT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
   const child = spawn('ssh', args, { env: { ...kept, TERM: 'xterm-256color' }, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -33,6 +35,11 @@ export async function openGuestShell({ login, vm, size, env }: GuestShellParts):
     login.close()
     throw new Fault('app/part-missing', 'permanent', { part: 'ssh (the OpenSSH client)' }, { cause: error })
   })
+  if (signal.aborted) {
+    child.kill()
+    login.close()
+    throw signal.reason
+  }
   let said = ''
   const status = Promise.withResolvers<number>()
   const channel = new ProcessChannel(child, async (code) => {

@@ -2,6 +2,7 @@ import type { TerminalSize } from '../../../ipc/console-frames.ts'
 import { faultText } from '../../../ipc/fault-text.ts'
 import { Fault } from '../../../ipc/faults.ts'
 import type { ActiveSession } from '../hosts/agent-connection.ts'
+import { openCommand } from '../hosts/ssh/open-command.ts'
 import type { Shell } from './shell.ts'
 import { exitWords, loginShell } from './shell-command.ts'
 
@@ -10,6 +11,8 @@ interface HostShellParts {
   /** Name of the host. */
   host: string
   size: TerminalSize
+  /** Gives up while the host has not answered; a shell that is open is ended by its channel. */
+  signal: AbortSignal
 }
 
 /** How long the end of a channel waits for the connection to say why. */
@@ -19,12 +22,13 @@ const WHY_MS = 1_000
  * A shell on a host over the sign-in its link has. It takes one of the sessions the host's sshd allows that connection.
  * Raises host/no-answer, console/unavailable, ssh/sessions-refused, ssh/no-shell.
  */
-export async function openHostShell({ session, host, size }: HostShellParts): Promise<Shell> {
+export async function openHostShell({ session, host, size, signal }: HostShellParts): Promise<Shell> {
   if (!session) throw new Fault('host/no-answer', 'transient', { host })
   const { connection } = session
-  if (!connection.exec) throw new Fault('console/unavailable', 'permanent', { vm: host, detail: NO_SSH })
+  const exec = connection.exec?.bind(connection)
+  if (!exec) throw new Fault('console/unavailable', 'permanent', { vm: host, detail: NO_SSH })
   const told = connection.sshClient === 'ssh2'
-  const channel = await connection.exec(loginShell(told ? undefined : size), { pty: size, lasting: true })
+  const channel = await openCommand({ exec }, loginShell(told ? undefined : size), signal, { pty: size, lasting: true })
   channel.on('error', () => {})
   channel.stderr.resume()
   const ended = new Promise<string>((resolve) => {

@@ -2,6 +2,7 @@ import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
 import type { CommandChannel } from './channel.ts'
 import type { SshConnection } from './connection.ts'
+import { openCommand } from './open-command.ts'
 
 export interface ExecOptions {
   /** Name of the host, for faults. */
@@ -28,7 +29,7 @@ export async function runCommand(
   command: string,
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const channel = await connection.exec(command)
+  const channel = await openCommand(connection, command, options.signal)
   const collected = collect(channel, options)
   channel.end(options.stdin ?? '')
   return collected

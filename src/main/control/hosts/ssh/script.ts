@@ -3,6 +3,7 @@ import { printable } from '../../../../ipc/fault-text.ts'
 import { Fault, type FaultCode } from '../../../../ipc/faults.ts'
 import type { SshConnection } from './connection.ts'
 import { collect } from './exec.ts'
+import { openCommand } from './open-command.ts'
 import { RPC_MAGIC } from './stdio-carrier.ts'
 import { bySudo, type SudoAs, SudoTalk } from './sudo-talk.ts'
 
@@ -62,7 +63,7 @@ async function attempt(
   const mark = `eitri-${randomBytes(8).toString('hex')}`
   const raw = pty ? 'stty raw -echo; PS1= PS2= ENV=; export PS1 PS2 ENV; ' : ''
   const shell = `/bin/sh -c '${raw}echo; echo ${mark}-start; exec /bin/sh'`
-  const channel = await connection.exec(sudo ? bySudo(mark, shell) : shell, { pty })
+  const channel = await openCommand(connection, sudo ? bySudo(mark, shell) : shell, signal, { pty })
   const talk = sudo ? new SudoTalk(mark, sudo, channel) : undefined
   const said = { stdout: '', stderr: '' }
   let started = false

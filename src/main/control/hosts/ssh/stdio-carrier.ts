@@ -4,6 +4,7 @@ import { KiB } from '../../../../ipc/units.ts'
 import type { CommandChannel } from './channel.ts'
 import type { SshConnection } from './connection.ts'
 import { shellWord } from './exec.ts'
+import { openCommand } from './open-command.ts'
 import { bySudo, type SudoAs, SudoTalk } from './sudo-talk.ts'
 
 /** What `eitri-agent rpc --stdio` says before the first byte of the agent's socket. */
@@ -35,7 +36,7 @@ export async function openStdio(
   const program = shellWord(agent.executable || 'eitri-agent')
   const command = `${program} rpc --stdio${agent.socketPath ? ` --socket ${shellWord(agent.socketPath)}` : ''}`
   const mark = `eitri-${randomBytes(8).toString('hex')}`
-  const channel = await connection.exec(sudo ? bySudo(mark, command) : command, { lasting })
+  const channel = await openCommand(connection, sudo ? bySudo(mark, command) : command, signal, { lasting })
   const talk = sudo ? new SudoTalk(mark, sudo, channel) : undefined
   let said = ''
   channel.stderr.on('data', (chunk: Buffer) => {

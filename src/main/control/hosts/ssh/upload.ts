@@ -4,6 +4,7 @@ import { Fault } from '../../../../ipc/faults.ts'
 import { KiB } from '../../../../ipc/units.ts'
 import type { SshConnection } from './connection.ts'
 import { collect, shellWord } from './exec.ts'
+import { openCommand } from './open-command.ts'
 
 export interface UploadOptions {
   /** Name of the host, for faults. */
@@ -91,7 +92,11 @@ async function catUpload(
   size: number,
   { host, target, signal, onProgress }: UploadOptions,
 ): Promise<void> {
-  const channel = await connection.exec(`/bin/sh -c ${shellWord(`umask 077; cat > ${shellWord(target)}`)}`)
+  const channel = await openCommand(
+    connection,
+    `/bin/sh -c ${shellWord(`umask 077; cat > ${shellWord(target)}`)}`,
+    signal,
+  )
   const ended = collect(channel, { host, signal, timeoutMs: CAT_TIMEOUT_MS })
   ended.catch(() => {})
   let done = 0
