@@ -85,6 +85,16 @@ describe('an image on its way to a host', () => {
     fs.rmSync(dir, { recursive: true })
   })
 
+  /** Each state of the image as listeners see it; resolves at the first that `holds`. */
+  const watched = (sha256: string, holds: (state: PushState | undefined) => boolean) =>
+    new Promise<void>((resolve) => {
+      push.onChange((hostId) => {
+        const state = push.state(hostId, sha256)
+        states.push(state)
+        if (holds(state)) resolve()
+      })
+    })
+
   it('arrives byte for byte, in chunks of at most 1 MiB', async () => {
     const { sha256, bytes } = put('', randomBytes(2 * CHUNK_BYTES + 17))
     push.want('h1', [{ sha256 }])
@@ -127,6 +137,38 @@ describe('an image on its way to a host', () => {
     await expect(asked).rejects.toMatchObject({ code: 'app/cancelled' })
   })
 
+  it('that two ask for at once is sent once, and both are told', async () => {
+    const { sha256, bytes } = put('', randomBytes(CHUNK_BYTES))
+    const { signal } = new AbortController()
+    await Promise.all([push.ask('h1', sha256, signal), push.ask('h1', sha256, signal)])
+    expect(held.equals(bytes)).toBe(true)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('that one of two gives up goes on for the other', async () => {
+    const { sha256, bytes } = put('', randomBytes(CHUNK_BYTES))
+    const stop = new AbortController()
+    const first = push.ask('h1', sha256, stop.signal)
+    const second = push.ask('h1', sha256, new AbortController().signal)
+    stop.abort(new Fault('app/cancelled', 'cancelled'))
+    await expect(first).rejects.toMatchObject({ code: 'app/cancelled' })
+    await second
+    expect(held.equals(bytes)).toBe(true)
+  })
+
+  it('that nobody waits for any more stops on its way', async () => {
+    const { sha256 } = put('', randomBytes(64 * CHUNK_BYTES))
+    const stop = new AbortController()
+    const begun = watched(sha256, (state) => (state?.progress?.doneBytes ?? 0) > 0)
+    const asked = push.ask('h1', sha256, stop.signal)
+    await begun
+    stop.abort(new Fault('app/cancelled', 'cancelled'))
+    await expect(asked).rejects.toMatchObject({ code: 'app/cancelled' })
+    await push.stop()
+    expect(held.length).toBeLessThan(64 * CHUNK_BYTES)
+    expect(push.state('h1', sha256)).toBeUndefined()
+  })
+
   it('does not hold up another one when its file is not here', async () => {
     const { sha256 } = put('', randomBytes(100))
     push.want('h1', [{ sha256: 'a'.repeat(64) }, { sha256 }])
@@ -141,16 +183,6 @@ describe('an image on its way to a host', () => {
     await whole.promise
     expect(calls).toHaveLength(1)
   })
-
-  /** Each state of the image as listeners see it; resolves at the first that `holds`. */
-  const watched = (sha256: string, holds: (state: PushState | undefined) => boolean) =>
-    new Promise<void>((resolve) => {
-      push.onChange((hostId) => {
-        const state = push.state(hostId, sha256)
-        states.push(state)
-        if (holds(state)) resolve()
-      })
-    })
 
   it('tells how far it got of how much, and nothing once it is there', async () => {
     const { sha256 } = put('', randomBytes(2 * CHUNK_BYTES))

@@ -68,12 +68,13 @@ export class ImagePush {
     const push = this.#of(hostId)
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    push.ask(sha256, { resolve, reject })
+    const asking = { resolve, reject }
+    push.ask(sha256, asking)
     try {
       await promise
     } finally {
       signal.removeEventListener('abort', abort)
-      push.forget(sha256)
+      push.forget(sha256, asking)
     }
   }
 
@@ -125,7 +126,9 @@ class HostPush {
   readonly states = new Map<string, PushState>()
   #reported: string[] = []
   #wanted: string[] = []
-  readonly #asked = new Map<string, Asking>()
+  #sending: { sha256: string; withdraw: AbortController } | undefined
+  /** Who waits for which, each until it gives up: two that ask for the same one wait for the same sending. */
+  readonly #asked = new Map<string, Set<Asking>>()
 
   constructor(
     deps: ImagePushDeps,
@@ -147,14 +150,18 @@ class HostPush {
   }
 
   ask(sha256: string, asking: Asking): void {
-    this.#asked.get(sha256)?.reject(new Fault('app/cancelled', 'cancelled'))
-    this.#asked.set(sha256, asking)
+    const waiting = this.#asked.get(sha256) ?? new Set()
+    this.#asked.set(sha256, waiting.add(asking))
     this.#gather()
   }
 
-  forget(sha256: string): void {
-    this.#asked.delete(sha256)
+  forget(sha256: string, asking: Asking): void {
+    const waiting = this.#asked.get(sha256)
+    waiting?.delete(asking)
+    if (waiting?.size === 0) this.#asked.delete(sha256)
     this.#gather()
+    // Nobody waits for it any more, the host neither: what is under way ends.
+    if (this.#sending?.sha256 === sha256 && !this.#wanted.includes(sha256)) this.#sending.withdraw.abort()
   }
 
   /** In the order they are tried in already, new ones behind. */
@@ -176,7 +183,7 @@ class HostPush {
       await this.#pushAll()
     } finally {
       over()
-      for (const { reject } of this.#asked.values()) reject(this.#stop.signal.reason)
+      for (const waiting of this.#asked.values()) for (const { reject } of waiting) reject(this.#stop.signal.reason)
     }
   }
 
@@ -185,15 +192,18 @@ class HostPush {
     const { signal } = this.#stop
     for (let attempt = 0; this.#wanted.length > 0 && !signal.aborted; ) {
       const sha256 = this.#wanted[0]!
+      const withdraw = new AbortController()
+      this.#sending = { sha256, withdraw }
       try {
-        await this.#push(sha256, AbortSignal.any([signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]))
+        await this.#push(sha256, AbortSignal.any([signal, withdraw.signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]))
         this.#wanted = this.#wanted.filter((digest) => digest !== sha256)
         this.states.delete(sha256)
-        this.#asked.get(sha256)?.resolve()
+        for (const { resolve } of this.#asked.get(sha256) ?? []) resolve()
         this.#changed()
         attempt = 0
       } catch (error) {
         if (signal.aborted) return
+        if (withdraw.signal.aborted) continue
         this.#failed(sha256, asFault(error))
         await clock.sleep(fullJitterMs(attempt++), signal).catch(() => {})
       }
@@ -204,7 +214,7 @@ class HostPush {
     const { code, message } = fault
     this.#deps.log.warn('image.push', { host: this.#hostId, sha256, code, message })
     if (code === 'image/digest-mismatch') this.#check.doubt(sha256)
-    if (fault.disposition === 'permanent') this.#asked.get(sha256)?.reject(fault)
+    if (fault.disposition === 'permanent') for (const { reject } of this.#asked.get(sha256) ?? []) reject(fault)
     const wanted = this.#wanted.includes(sha256)
     // The next one may be luckier; this one waits its turn.
     if (wanted) this.#wanted = [...this.#wanted.filter((digest) => digest !== sha256), sha256]
