@@ -15,4 +15,6 @@ export const DESKTOP_CHANNELS = {
   follow: 'follow',
   address: 'address',
   resume: 'resume',
+  /** True while the system says that a screen reader runs; told when the window follows and at each change. */
+  reader: 'reader',
 } as const

@@ -104,6 +104,11 @@ function hand(): void {
   waiting = undefined
 }
 
+/** Consoles read aloud by themselves where a screen reader runs. */
+function tellReader(): void {
+  if (following) window?.webContents.send(DESKTOP_CHANNELS.reader, app.accessibilitySupportEnabled)
+}
+
 const acts = {
   open: show,
   zoom(steps: number) {
@@ -139,6 +144,7 @@ function listen(): void {
   })
   ipcMain.on(DESKTOP_CHANNELS.follow, (event) => {
     following = isFromPage(event)
+    tellReader()
     hand()
   })
 }
@@ -159,6 +165,7 @@ function start(): void {
     show(linkIn([url]))
   })
   app.on('activate', () => show())
+  app.on('accessibility-support-changed', tellReader)
   // The control plane stays in the tray; only Quit ends it.
   app.on('window-all-closed', () => {})
   app.on('before-quit', (event) => {

@@ -17,6 +17,7 @@ import { fleetStore } from './state/fleet-store.ts'
 import { framePace } from './state/frame-pace.ts'
 import { keepPlace } from './state/place.ts'
 import { applyPreferences } from './state/preferences.ts'
+import { watchReader } from './state/screen-reader.ts'
 
 applyPreferences()
 const root = createRoot(document.getElementById('root') ?? document.body)
@@ -30,6 +31,8 @@ const app = (
 
 const mayTalk = await signIn()
 keepPlace()
+// before the window follows: what is told then is heard
+watchReader()
 desktopShell().onOpen?.((address) => {
   const route = routeOfAddress(address)
   if (route) go(route)

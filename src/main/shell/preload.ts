@@ -11,6 +11,8 @@ export interface EitriBridge {
   onOpen(listener: (address: string) => void): () => void
   /** The computer woke; answers what stops it. */
   onResume(listener: () => void): () => void
+  /** Whether a screen reader runs, now and at each change; answers what stops it. */
+  onReader(listener: (runs: boolean) => void): () => void
 }
 
 function heard(channel: string, listener: (value: unknown) => void): () => void {
@@ -32,6 +34,7 @@ const bridge: EitriBridge = {
     return stop
   },
   onResume: (listener) => heard(DESKTOP_CHANNELS.resume, () => listener()),
+  onReader: (listener) => heard(DESKTOP_CHANNELS.reader, (runs) => listener(runs === true)),
 }
 
 contextBridge.exposeInMainWorld('eitri', bridge)

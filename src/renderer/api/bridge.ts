@@ -9,6 +9,8 @@ export interface DesktopShell {
   onOpen?: (listener: (address: string) => void) => () => void
   /** Calls back when the computer woke. Answers what stops it. */
   onResume?: (listener: () => void) => () => void
+  /** Calls back with whether a screen reader runs, now and at each change. Answers what stops it. */
+  onReader?: (listener: (runs: boolean) => void) => () => void
 }
 
 export const desktopShell = (): DesktopShell => (window as { eitri?: DesktopShell }).eitri ?? {}

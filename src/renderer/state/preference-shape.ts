@@ -37,7 +37,8 @@ export interface Preferences {
   singleKeys: boolean
   /** What a person put in place of a key, by the id of the act. Empty = none. */
   keys: Readonly<Record<string, string>>
-  screenReader: boolean
+  /** `auto` = as the system says. */
+  screenReader: 'auto' | 'on' | 'off'
   /** VMs under each other, or under their hosts. */
   vmsView: 'list' | 'tree'
   /** `auto` = open where there is room. */
@@ -66,7 +67,7 @@ export const DEFAULT_PREFERENCES: Preferences = {
   density: 'comfortable',
   singleKeys: true,
   keys: {},
-  screenReader: false,
+  screenReader: 'auto',
   vmsView: 'list',
   rail: 'auto',
   drawerWidth: 380,
@@ -154,13 +155,18 @@ const views: Read<Preferences['views']> = (stored) =>
 const words: Read<readonly string[]> = (stored) =>
   (Array.isArray(stored) ? stored.filter((w): w is string => typeof w === 'string') : []).slice(-MAX_DISMISSED)
 
+const readerModes = oneOf<Preferences['screenReader']>('auto', 'on', 'off')
+/** It was a flag once, off where nobody had chosen. */
+const reader: Read<Preferences['screenReader']> = (stored, fallback) =>
+  stored === true ? 'on' : readerModes(stored, fallback)
+
 const readAll = group<Preferences>({
   theme: oneOf('system', 'light', 'dark'),
   contrast: oneOf('system', 'high'),
   density: oneOf('comfortable', 'compact'),
   singleKeys: flag,
   keys,
-  screenReader: flag,
+  screenReader: reader,
   vmsView: oneOf('list', 'tree'),
   rail: oneOf('auto', 'open', 'narrow'),
   drawerWidth: within(DRAWER_WIDTH),

@@ -82,6 +82,7 @@ class FakeElectron {
   sandboxed = 0
   app = Object.assign(new EventEmitter(), {
     isPackaged: true,
+    accessibilitySupportEnabled: false,
     enableSandbox: () => this.sandboxed++,
     requestSingleInstanceLock: () => true,
     whenReady: () => Promise.resolve(),
@@ -256,7 +257,7 @@ describe('the desktop app', () => {
     electron.ipc.emit('follow', { senderFrame: { url: 'https://example.org/', parent: null } })
     expect(sent).toEqual([])
     electron.ipc.emit('follow', { senderFrame: PAGE })
-    expect(sent).toEqual([['address', 'eitri://vms/abc']])
+    expect(sent.at(-1)).toEqual(['address', 'eitri://vms/abc'])
   })
 
   it('opens the link of a second start, and ignores what is no link of ours', () => {
@@ -291,6 +292,20 @@ describe('the desktop app', () => {
       'eitri://trust',
       'eitri://vms/new',
     ])
+  })
+
+  it('tells the page whether a screen reader runs, when it follows and at each change', () => {
+    const { sent } = electron.windows[0]!.webContents
+    const page = { senderFrame: { parent: null, url: 'app://eitri/' } }
+    sent.length = 0
+    electron.ipc.emit('follow', page)
+    expect(sent).toContainEqual(['reader', false])
+    electron.app.accessibilitySupportEnabled = true
+    electron.app.emit('accessibility-support-changed', {}, true)
+    expect(sent.at(-1)).toEqual(['reader', true])
+    electron.ipc.emit('follow', { senderFrame: { parent: null, url: 'https://elsewhere.test/' } })
+    expect(sent).toHaveLength(2)
+    electron.ipc.emit('follow', page)
   })
 
   it('dials hosts when the computer wakes, and tells the page', async () => {

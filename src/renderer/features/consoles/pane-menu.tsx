@@ -1,6 +1,7 @@
 import { MoreHorizontal } from 'lucide-react'
 import { FONT_SIZE, type Preferences } from '../../state/preference-shape.ts'
 import { patchPreference, setPreference, usePreferences } from '../../state/preferences.ts'
+import { isReadingAloud } from '../../state/screen-reader.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { Menu, type MenuEntry } from '../../ui/menu.tsx'
 import { chordName } from './console-keys.ts'
@@ -63,7 +64,7 @@ function keyEntries({ send, canType, shell }: PaneActs): MenuEntry[] {
   ]
 }
 
-function viewEntries(acts: PaneActs, { terminal, screenReader }: Preferences): MenuEntry[] {
+function viewEntries(acts: PaneActs, { terminal }: Preferences): MenuEntry[] {
   const size = (fontSize: number) =>
     patchPreference('terminal', { fontSize: Math.min(FONT_SIZE.most, Math.max(FONT_SIZE.least, fontSize)) })
   return [
@@ -76,8 +77,8 @@ function viewEntries(acts: PaneActs, { terminal, screenReader }: Preferences): M
     { label: 'Tab leaves the console', keys: chordName('M'), checked: acts.tabLeaves, onSelect: acts.toggleTab },
     {
       label: 'Screen reader mode',
-      checked: screenReader,
-      onSelect: () => setPreference('screenReader', !screenReader),
+      checked: isReadingAloud(),
+      onSelect: () => setPreference('screenReader', isReadingAloud() ? 'off' : 'on'),
     },
     { label: 'Larger text', onSelect: () => size(terminal.fontSize + 1) },
     { label: 'Smaller text', onSelect: () => size(terminal.fontSize - 1) },

@@ -5,6 +5,7 @@ import { WebLinksAddon } from '@xterm/addon-web-links'
 import { WebglAddon } from '@xterm/addon-webgl'
 import { type ITerminalOptions, Terminal } from '@xterm/xterm'
 import { usePreferences } from '../../state/preferences.ts'
+import { isReadingAloud } from '../../state/screen-reader.ts'
 import { installOscPolicy, isWebAddress, type OscPolicy } from './osc-policy.ts'
 import { terminalTheme, withoutCursor } from './terminal-theme.ts'
 
@@ -78,7 +79,7 @@ export function createConsoleTerminal({ onClipboard, onLink }: TerminalEvents): 
 
 /** What of a terminal the person decides. */
 function looks(cursor: boolean): ITerminalOptions {
-  const { terminal, screenReader } = usePreferences.getState()
+  const { terminal } = usePreferences.getState()
   const root = document.documentElement
   const theme = terminalTheme(terminal.theme, root.classList.contains('dark'))
   const mono = getComputedStyle(root).getPropertyValue('--font-mono') || 'monospace'
@@ -87,7 +88,7 @@ function looks(cursor: boolean): ITerminalOptions {
     fontSize: terminal.fontSize,
     minimumContrastRatio: terminal.minimumContrast,
     scrollback: terminal.scrollback,
-    screenReaderMode: screenReader,
+    screenReaderMode: isReadingAloud(),
     theme: cursor ? theme : withoutCursor(theme),
   }
 }

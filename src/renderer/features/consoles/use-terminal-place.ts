@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'react'
 import { usePreferences } from '../../state/preferences.ts'
+import { useReadsAloud } from '../../state/screen-reader.ts'
 import { type ConsoleKeys, handleConsoleKey } from './console-keys.ts'
 import type { OpenConsole } from './open-consoles.ts'
 
@@ -47,7 +48,7 @@ export function useTerminalPlace(console: OpenConsole | undefined, given: Place)
     }
   }, [console])
   const looks = usePreferences((p) => p.terminal)
-  const screenReader = usePreferences((p) => p.screenReader)
+  const screenReader = useReadsAloud()
   const theme = usePreferences((p) => p.theme)
   const { cursor } = given
   // biome-ignore lint/correctness/useExhaustiveDependencies: preferences are read by `dress` itself

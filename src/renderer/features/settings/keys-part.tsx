@@ -1,12 +1,14 @@
 import { setPreference, usePreferences } from '../../state/preferences.ts'
+import { readerWords, useSystemReader } from '../../state/screen-reader.ts'
 import { Button } from '../../ui/button.tsx'
 import { KeyList } from '../../ui/key-list.tsx'
 import { keyText } from '../../ui/key-table.ts'
-import { Setting, SettingGroup, Switch } from './setting.tsx'
+import { Choice, Setting, SettingGroup, Switch } from './setting.tsx'
 
 export function KeysPart() {
   const single = usePreferences((p) => p.singleKeys)
   const reader = usePreferences((p) => p.screenReader)
+  const system = useSystemReader((s) => s.reader)
   const moved = usePreferences((p) => Object.keys(p.keys).length)
   return (
     <>
@@ -18,12 +20,17 @@ export function KeysPart() {
         >
           <Switch label="Single-letter keys" on={single} onChange={(on) => setPreference('singleKeys', on)} />
         </Setting>
-        <Setting
-          id="reader"
-          label="Screen reader in consoles"
-          hint="Reads output as it comes. Slower on much text, so it is off until it is needed."
-        >
-          <Switch label="Screen reader in consoles" on={reader} onChange={(on) => setPreference('screenReader', on)} />
+        <Setting id="reader" label="Screen reader in consoles" hint={readerWords(reader, system)}>
+          <Choice
+            label="Screen reader in consoles"
+            value={reader}
+            of={[
+              ['auto', 'As the system'],
+              ['on', 'On'],
+              ['off', 'Off'],
+            ]}
+            onChoose={(to) => setPreference('screenReader', to)}
+          />
         </Setting>
       </SettingGroup>
       <SettingGroup

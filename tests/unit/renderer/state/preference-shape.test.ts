@@ -42,7 +42,7 @@ describe('stored preferences', () => {
       theme: 'light',
       density: 'compact',
       singleKeys: false,
-      screenReader: true,
+      screenReader: 'on',
     })
   })
 
