@@ -2,7 +2,7 @@ import { printable } from '../../../ipc/fault-text.ts'
 import type { AuditEntry } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { useAudit } from '../../api/queries.ts'
 import { cx } from '../../lib/class-names.ts'
-import { formatAgo, formatTime } from '../../lib/format.ts'
+import { formatAgo, formatClock, formatDay, formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import { hrefOf } from '../../routes.ts'
 import { useNow } from '../../state/now.ts'
@@ -49,9 +49,9 @@ export function AuditList({
   )
 }
 
-/** Of what is about a VM: where that is. */
-const onHost = ({ vmId }: AuditEntry, host: string | undefined) =>
-  vmId !== '' && host !== undefined ? `on ${host}` : ''
+/** `14:02` today, the day before that. */
+const shortTime = (at: Date, now: Date) =>
+  at.toDateString() === now.toDateString() ? formatClock(at).slice(0, 5) : formatDay(at)
 
 function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
   const now = useNow()
@@ -60,7 +60,7 @@ function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
   const at = new Date(msOf(entry.at) ?? 0)
   const about = { vm: entry.detail['name'] ?? vmName, host: hostName }
   const { text, more } = auditSentence(entry, about)
-  const note = brief ? onHost(entry, hostName) : more
+  const note = brief ? '' : more
   const href =
     entry.vmId && vmName
       ? hrefOf({ page: 'vm', id: entry.vmId, tab: 'overview' })
@@ -68,16 +68,16 @@ function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
         ? hrefOf({ page: 'host', id: entry.hostId, tab: 'overview' })
         : undefined
   return (
-    <li className="flex items-baseline gap-4 border-line border-b py-1.5 last:border-b-0">
+    <li className="flex items-baseline gap-3 border-line border-b py-1.5 last:border-b-0">
       <time
         dateTime={at.toISOString()}
         title={at.toISOString()}
-        className={cx('shrink-0 text-faint', !brief && 'w-36')}
+        className={cx('shrink-0 text-faint', brief ? 'w-13' : 'w-36')}
       >
-        {formatTime(at, new Date(now))}
+        {brief ? shortTime(at, new Date(now)) : formatTime(at, new Date(now))}
       </time>
       {brief && (
-        <span className="hidden w-20 shrink-0 truncate text-dim @min-[480px]:inline" title={whoWords(entry)}>
+        <span className="hidden w-16 shrink-0 truncate text-dim @min-[480px]:inline" title={whoWords(entry)}>
           {entry.user === '' ? whoWords(entry) : printable(entry.user)}
         </span>
       )}
@@ -91,10 +91,12 @@ function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
         )}
         {note && <span className="text-faint"> · {note}</span>}
       </span>
-      <EntryResult entry={entry} {...(brief ? { className: 'w-32' } : {})} />
-      <span className="hidden w-20 shrink-0 text-right text-faint text-xs @min-[560px]:inline">
-        {formatAgo(at, new Date(now))}
-      </span>
+      <EntryResult entry={entry} className={cx('h-5', brief && 'w-30')} />
+      {!brief && (
+        <span className="hidden w-20 shrink-0 text-right text-faint text-xs @min-[560px]:inline">
+          {formatAgo(at, new Date(now))}
+        </span>
+      )}
     </li>
   )
 }

@@ -14,7 +14,7 @@ import { entryFault, resultState, tookText } from './result.ts'
 export function EntryResult({ entry, className }: { entry: AuditEntry; className?: string }) {
   const state = resultState(entry)
   return (
-    <span className={cx('inline-flex shrink-0 items-baseline gap-2', className)}>
+    <span className={cx('inline-flex shrink-0 items-center gap-2 self-start', className)}>
       {state && (
         <>
           <StateWord state={state} />

@@ -58,7 +58,7 @@ export function EntryRow({ entry, names, filter, open, onToggle }: EntryRowProps
           )}
           {more && <span className="text-faint"> · {more}</span>}
         </span>
-        <EntryResult entry={entry} className="w-38" />
+        <EntryResult entry={entry} className="h-6 w-38" />
         <span className="hidden w-40 shrink-0 truncate text-faint text-xs @min-[720px]:inline">{whoWords(entry)}</span>
       </div>
       {open && <EntryDetails entry={entry} filter={filter} at={at} />}
