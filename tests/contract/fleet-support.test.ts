@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -100,7 +100,13 @@ function sow(stores: Stores, dir: string): void {
         [canary('param')]: UUID,
       },
     },
-    ...{ resultId: '', createdAt: new Date(), endedAt: new Date() },
+    ...{
+      resultId: '',
+      owner: { user: '', client: 'eitri', requestId: '' },
+      goesOn: null,
+      createdAt: new Date(),
+      endedAt: new Date(),
+    },
   })
   stores.audit.add({
     ...{ action: 'vm.update', tenant: 'default', vmId: 'd'.repeat(32) },
@@ -214,10 +220,11 @@ describe('a support bundle', () => {
   })
 
   it('is exactly what was shown, without the files that were left out', async () => {
-    const { files } = await preview()
+    const { files, previewId } = await preview()
     await desk.vm('made-after-the-preview')
+    await preview()
     const path = join(dir, 'shown.tar.gz')
-    const written = await desk.client.support.writeBundle({ path, without: ['log.txt', 'audit.txt'] })
+    const written = await desk.client.support.writeBundle({ path, previewId, without: ['log.txt', 'audit.txt'] })
     expect(written).toMatchObject({ path, sizeBytes: BigInt(statSync(path).size) })
     const listed = await mustRun('tar', ['-xzf', path, '-C', dir, '-v'])
     expect(listed.split('\n').filter(Boolean).sort()).toEqual(
@@ -228,6 +235,19 @@ describe('a support bundle', () => {
     )
     for (const { name, text } of files.filter(({ name }) => !/log|audit/.test(name)))
       expect(readFileSync(join(dir, 'eitri-support', name), 'utf8')).toBe(text)
+  })
+
+  it("is not written as shown when that is kept no more, was another tenant's, or gave way to a newer look", async () => {
+    const path = join(dir, 'over.tar.gz')
+    const write = async (previewId: string) => await desk.client.support.writeBundle({ path, previewId })
+    const first = await preview()
+    const theirs = await preview(OTHER)
+    await expect(write(theirs.previewId)).rejects.toThrow('what was shown is not kept any more')
+    const again = await desk.client.support.previewBundle({ insteadOf: first.previewId })
+    await expect(write(first.previewId)).rejects.toThrow('what was shown is not kept any more')
+    for (let n = 0; n < 4; n++) await preview()
+    await expect(write(again.previewId)).rejects.toThrow('Look again')
+    expect(existsSync(path)).toBe(false)
   })
 
   it('is readable by its owner alone, and takes the place of no file', async () => {
