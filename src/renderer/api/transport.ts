@@ -1,6 +1,7 @@
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { fleetClients } from '../../ipc/fleet-clients.ts'
 import { CLIENT_HEADER } from '../../ipc/request-headers.ts'
+import { joinSame } from './join-same.ts'
 
 const CALL_TIMEOUT_MS = 30_000
 
@@ -9,6 +10,7 @@ const transport = createConnectTransport({
   useBinaryFormat: true,
   defaultTimeoutMs: CALL_TIMEOUT_MS,
   interceptors: [
+    joinSame(),
     (next) => (req) => {
       req.header.set(CLIENT_HEADER, 'app')
       return next(req)

@@ -15,6 +15,7 @@ export function AddByAddress({ taken, onDone }: { taken: ReadonlySet<string>; on
   const [draft, setDraft] = useState(EMPTY)
   const [makeDefault, setMakeDefault] = useState(false)
   const [fault, setFault] = useState<FaultData>()
+  const [sending, setSending] = useState(false)
   const set = (change: Partial<typeof EMPTY>) => setDraft((d) => ({ ...d, ...change }))
   const problems = problemsOf('addImage', draft)
   if (taken.has(draft.name)) problems.push({ field: 'name', problem: 'an image of this name is already here' })
@@ -22,13 +23,16 @@ export function AddByAddress({ taken, onDone }: { taken: ReadonlySet<string>; on
     draft[field] === '' ? undefined : problems.find((p) => p.field === field)?.problem
   const plain = draft.url.startsWith('http:') && !problem('url')
   const submit = async () => {
-    if (problems.length > 0) return
+    if (problems.length > 0 || sending) return
+    setSending(true)
     try {
       await api.images.addImage({ ...draft, makeDefault })
       toastDone(`Added ${draft.name}`)
       onDone()
     } catch (error) {
       setFault(fromConnectError(error).toData())
+    } finally {
+      setSending(false)
     }
   }
   return (
@@ -83,8 +87,8 @@ export function AddByAddress({ taken, onDone }: { taken: ReadonlySet<string>; on
         />
       </div>
       <div className="flex justify-end">
-        <Button type="submit" look="primary" disabled={problems.length > 0}>
-          Add image
+        <Button type="submit" look="primary" disabled={problems.length > 0 || sending}>
+          {sending ? 'Adding…' : 'Add image'}
         </Button>
       </div>
       {fault && (

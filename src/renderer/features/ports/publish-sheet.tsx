@@ -23,6 +23,7 @@ interface PublishProps {
 export function PublishSheet({ vms, one, chosen, onClose }: PublishProps) {
   const [draft, setDraft] = useState<PortDraft>({ ...EMPTY_PORT, vm: chosen || (vms[0]?.id ?? '') })
   const [fault, setFault] = useState<FaultData>()
+  const [sending, setSending] = useState(false)
   const set = (change: Partial<PortDraft>) => {
     setFault(undefined)
     setDraft((d) => ({ ...d, ...change }))
@@ -30,13 +31,16 @@ export function PublishSheet({ vms, one, chosen, onClose }: PublishProps) {
   const problems = portProblems(draft)
   const vm = vms.find(({ id }) => id === draft.vm)
   const submit = async (asked: PortDraft) => {
-    if (!vm || !portProblems(asked).ready) return
+    if (!vm || sending || !portProblems(asked).ready) return
+    setSending(true)
     try {
       const { port } = await api.ports.publishPort(requestOf(asked))
       if (port) toastDone(`${publishedAt(port)} leads to ${leadsTo(port)}`)
       onClose()
     } catch (error) {
       setFault(fromConnectError(error).toData())
+    } finally {
+      setSending(false)
     }
   }
   return (
@@ -49,8 +53,8 @@ export function PublishSheet({ vms, one, chosen, onClose }: PublishProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" disabled={!vm || !problems.ready} onClick={() => void submit(draft)}>
-            Publish
+          <Button look="primary" disabled={!vm || sending || !problems.ready} onClick={() => void submit(draft)}>
+            {sending ? 'Publishing…' : 'Publish'}
           </Button>
         </>
       }
