@@ -135,7 +135,7 @@ export const hostActs = (fleet: FakeFleet) => ({
 export const collectOnce =
   (fleet: FakeFleet) =>
   ({ host: ref, all, dryRun }: CollectImagesRequest) => {
-    const { id, name } = fleet.host(ref)
+    const asked = ref === '' ? fleet.state.hosts : [fleet.host(ref)]
     const item = (sha: string, names: string[], size: bigint, reason: string, vms: string[] = []) => ({
       ...{
         sha256: sha.repeat(64),
@@ -156,15 +156,13 @@ export const collectOnce =
     ]
     const freed = dryRun ? 0n : 612_000_000n
     return {
-      hosts: [
-        {
-          hostId: id,
-          hostName: name,
-          removed: gone,
-          kept,
-          freeBytes: 1_310_000_000_000n + freed,
-          lowBytes: 95_000_000_000n,
-        },
-      ],
+      hosts: asked.map(({ id, name }) => ({
+        hostId: id,
+        hostName: name,
+        removed: gone,
+        kept,
+        freeBytes: 1_310_000_000_000n + freed,
+        lowBytes: 95_000_000_000n,
+      })),
     }
   }
