@@ -53,7 +53,7 @@ const NAMES_NOTHING = new Set([
   ],
   // Names of files of a support bundle.
   'without',
-  ...['reason', 'action', 'request_id', 'before_id', 'ssh_authorized_keys', 'remove_labels', 'lift', 'ssh'],
+  ...['reason', 'action', 'result', 'request_id', 'before_id', 'ssh_authorized_keys', 'remove_labels', 'lift', 'ssh'],
   // The key under which a create may be repeated, chosen by its caller: 128 random bits.
   'vm_id',
   // A tenant's own list of what it takes for revoked, also before this store has seen such a certificate.

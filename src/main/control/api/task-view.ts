@@ -8,7 +8,7 @@ import {
   TaskQuestionSchema,
   TaskSchema,
 } from '../../../ipc/gen/eitri/fleet/v1/task_pb.js'
-import { outcomeOf, type TaskRow, type TaskStepRow } from '../store/tasks-store.ts'
+import { outcomeOf, type TaskRow, type TaskStepRow } from '../store/task-row.ts'
 import type { Question } from '../tasks/task-context.ts'
 
 /** A task as clients see it; its question only while it is asked. */

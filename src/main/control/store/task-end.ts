@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { AuditEvent } from './audit-store.ts'
-import { outcomeOf, type TaskRow } from './tasks-store.ts'
+import { outcomeOf, type TaskRow } from './task-row.ts'
 
 /** The action of the entry that says how a task ended. */
 export const TASK_END = 'task.end'

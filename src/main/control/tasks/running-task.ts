@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../ipc/base/clock.ts'
 import { Fault, type FaultData } from '../../../ipc/faults.ts'
-import type { TaskRow, TaskStepRow } from '../store/tasks-store.ts'
+import type { TaskRow, TaskStepRow } from '../store/task-row.ts'
 import type { Answer, Question, StepContext, TaskContext } from './task-context.ts'
 
 const MAX_STEPS = 50

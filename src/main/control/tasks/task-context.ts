@@ -1,5 +1,7 @@
 import type { Fault } from '../../../ipc/faults.ts'
-import type { VmAct } from '../store/tasks-store.ts'
+
+/** What a host carries out of a VM. */
+export type VmAct = 'create' | 'clone' | 'start' | 'stop' | 'restart' | 'update' | 'delete' | 'undelete' | 'purge'
 
 export type TaskKind =
   | `${VmAct}_vm`

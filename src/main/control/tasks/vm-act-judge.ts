@@ -1,7 +1,8 @@
 import { FAULT_CODES, type FaultCode } from '../../../ipc/faults.ts'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { UNDER_WAY } from '../../../ipc/lifecycle.ts'
-import type { VmAct, VmWatch } from '../store/tasks-store.ts'
+import type { VmWatch } from '../store/task-row.ts'
+import type { VmAct } from './task-context.ts'
 
 /** What is known of a VM and its host when an act on it is judged. */
 export interface ActWorld {

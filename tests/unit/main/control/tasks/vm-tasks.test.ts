@@ -167,13 +167,14 @@ describe('the task of an act on a VM', () => {
   })
 
   it('of a delete is done when the VM is in quarantine, of a purge when it is gone', () => {
-    const { vms, running, report, last, host } = aFleet()
+    const { vms, running, report, last, host, clock } = aFleet()
     const { id: vmId } = running()
     vms.edit(vmId, 'vm.delete', { deletedAt: new Date(), graceS: 600 })
     report([{ vmId, phase: 'ready', power: 'running', detail: 'stopping' }])
     expect(last()).toMatchObject({ kind: 'delete_vm', state: 'running' })
     report([], { quarantined: [{ vmId, destroyAt: timestampFromMs(5_000_000) }] })
     expect(last().state).toBe('done')
+    await clock.advance(1000)
     vms.edit(vmId, 'vm.purge', { graceS: 0 })
     vms.reap(host.id, [vmId])
     expect(last()).toMatchObject({ kind: 'purge_vm', state: 'done' })
