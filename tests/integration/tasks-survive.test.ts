@@ -32,9 +32,10 @@ describe('a task of this computer, and a control plane that is killed', { timeou
   }
   /** The agent of this computer outlives the control plane; stopped, it does nothing meanwhile. */
   const agent = (signal: string) => {
-    const pids = execFileSync('pgrep', ['-f', `serve.*${path.dirname(desktop.home)}`], { encoding: 'utf8' })
+    const all = execFileSync('pgrep', ['-a', '-f', path.dirname(desktop.home)], { encoding: 'utf8' })
       .trim()
       .split('\n')
+    const pids = all.filter((line) => line.includes('eitri-agent')).map((line) => line.split(' ')[0] ?? '')
     execFileSync('kill', [`-${signal}`, ...pids])
   }
 

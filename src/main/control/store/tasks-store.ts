@@ -64,8 +64,9 @@ export class TasksStore {
       .map(fromRaw)
   }
 
+  /** Oldest first. */
   listUnended(): TaskRow[] {
-    return this.#db.list<Raw>('SELECT * FROM tasks WHERE ended_at IS NULL').map(fromRaw)
+    return this.#db.list<Raw>('SELECT * FROM tasks WHERE ended_at IS NULL ORDER BY created_at').map(fromRaw)
   }
 
   find(id: string): TaskRow | undefined {

@@ -54,10 +54,10 @@ function aFleet() {
   const steps = () => last().steps.map(({ name, state, detail }) => `${name}: ${state}${detail && `, ${detail}`}`)
   const cancel = (id: string) => now.runner.cancel('default', id)
   /** A VM that was made and runs. */
-  const running = () => {
+  const running = async () => {
     const vm = stores.vms.create(aVm(host.id, { name: 'web' }))
     report([{ vmId: vm.id, phase: 'ready', power: 'running', startedAt: timestampFromMs(1000) }])
-    clock.advance(1000)
+    await clock.advance(1000)
     return vm
   }
   return { ...stores, clock, host, report, restart, tasks, last, steps, cancel, running }
@@ -108,12 +108,12 @@ describe('the task of an act on a VM', () => {
     expect(steps()[1]).toBe('Make the VM: failed, no space left on the disk')
   })
 
-  it('goes on with the same id, start and steps in the next process, and ends by the truth it finds', () => {
+  it('goes on with the same id, start and steps in the next process, and ends by the truth it finds', async () => {
     const { vms, host, report, restart, last, steps, clock } = aFleet()
     const { id: vmId } = vms.create(aVm(host.id))
     report([{ vmId, phase: 'creating', detail: 'copying disk' }])
     const { id, createdAt } = last()
-    clock.advance(60_000)
+    await clock.advance(60_000)
     restart()
     expect(last()).toMatchObject({ id, createdAt, state: 'running' })
     expect(steps()).toEqual(['Tell rack: done', 'Make the VM: running, waits for rack', 'Start it: waiting'])
@@ -129,9 +129,9 @@ describe('the task of an act on a VM', () => {
     expect(last()).toMatchObject({ state: 'failed', fault: { code: 'vm/create-failed' } })
   })
 
-  it('of a restart is done when the guest has started anew, not when it still runs', () => {
+  it('of a restart is done when the guest has started anew, not when it still runs', async () => {
     const { vms, running, report, last } = aFleet()
-    const { id: vmId } = running()
+    const { id: vmId } = await running()
     vms.edit(vmId, 'vm.restart', { restartCount: 1 })
     report([{ vmId, phase: 'ready', power: 'running', startedAt: timestampFromMs(1000) }])
     expect(last()).toMatchObject({ kind: 'restart_vm', state: 'running' })
@@ -139,23 +139,23 @@ describe('the task of an act on a VM', () => {
     expect(last().state).toBe('done')
   })
 
-  it('of a start does not fail with what was wrong before it, unless that stays', () => {
+  it('of a start does not fail with what was wrong before it, unless that stays', async () => {
     const { vms, host, report, last, clock } = aFleet()
     const { id: vmId } = vms.create(aVm(host.id, { powerState: 'stopped' }))
     const wrong = { vmId, phase: 'failed', reason: 'vm/start-failed', detail: 'no kvm' }
     report([wrong])
-    clock.advance(1000)
+    await clock.advance(1000)
     vms.edit(vmId, 'vm.start', { powerState: 'running' })
     report([wrong])
     expect(last().state).toBe('running')
-    clock.advance(20_001)
+    await clock.advance(20_001)
     report([wrong])
     expect(last()).toMatchObject({ state: 'failed', fault: { code: 'vm/start-failed' } })
   })
 
-  it('ends as superseded when the opposite is asked, and is not told as cancelled in the trail', () => {
+  it('ends as superseded when the opposite is asked, and is not told as cancelled in the trail', async () => {
     const { vms, running, tasks, audit } = aFleet()
-    const { id: vmId } = running()
+    const { id: vmId } = await running()
     vms.edit(vmId, 'vm.stop', { powerState: 'stopped' })
     const stop = tasks().at(-1)
     vms.edit(vmId, 'vm.start', { powerState: 'running' })
@@ -166,9 +166,9 @@ describe('the task of an act on a VM', () => {
     expect(audit.ends([stop?.id ?? '']).get(stop?.id ?? '')?.result).toBe('superseded')
   })
 
-  it('of a delete is done when the VM is in quarantine, of a purge when it is gone', () => {
+  it('of a delete is done when the VM is in quarantine, of a purge when it is gone', async () => {
     const { vms, running, report, last, host, clock } = aFleet()
-    const { id: vmId } = running()
+    const { id: vmId } = await running()
     vms.edit(vmId, 'vm.delete', { deletedAt: new Date(), graceS: 600 })
     report([{ vmId, phase: 'ready', power: 'running', detail: 'stopping' }])
     expect(last()).toMatchObject({ kind: 'delete_vm', state: 'running' })
@@ -180,9 +180,9 @@ describe('the task of an act on a VM', () => {
     expect(last()).toMatchObject({ kind: 'purge_vm', state: 'done' })
   })
 
-  it('is none where nothing of it is for the host to do', () => {
+  it('is none where nothing of it is for the host to do', async () => {
     const { vms, running, tasks, audit } = aFleet()
-    const { id } = running()
+    const { id } = await running()
     const before = tasks().length
     actingAs(ADA, () => vms.edit(id, 'vm.update', { protected: true }))
     expect(tasks()).toHaveLength(before)
