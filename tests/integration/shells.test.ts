@@ -52,6 +52,16 @@ describe.skipIf(privateSshdImpossible())('a shell in a guest', { timeout: 60_000
     expect(await shell.ends()).toBe('root@web: it was left with status 3')
   })
 
+  it('follows the size of its view, and of several sizes at once the last', async () => {
+    const shell = open('web')
+    await shell.says(/[#$] $/)
+    shell.resize(40, 120)
+    shell.resize(41, 121)
+    shell.resize(42, 122)
+    shell.type('while [ "$(stty size)" != "42 122" ]; do sleep 0.1; done; echo now $(stty size)\r')
+    await shell.says(/now 42 122/)
+  })
+
   it('leaves nothing of its login behind', async () => {
     const shell = open('web')
     await shell.says(/[#$] $/)

@@ -22,6 +22,8 @@ export interface GuestSsh {
   socket: string
   identityAgent: string
   knownHosts: string
+  /** Socket over which further sessions join this connection. Absent = none do. */
+  control?: string | undefined
   /** Node, to reach the socket. */
   node: string
   command: string
@@ -49,9 +51,41 @@ export function guestSshArguments(guest: GuestSsh): string[] {
     ['EscapeChar', 'none'],
     ['LogLevel', 'ERROR'],
     ['ServerAliveInterval', '15'],
+    ...(guest.control ? controlOptions(guest.control, 'yes') : []),
   ]
   const given = options.flatMap(([name, value]) => ['-o', `${name}=${value}`])
   return ['-F', 'none', ...given, '-tt', '-l', guest.login, '--', guest.host, guest.command]
+}
+
+const controlOptions = (path: string, master: 'yes' | 'no'): [string, string][] => [
+  ['ControlMaster', master],
+  ['ControlPath', `"${path.replaceAll('%', '%%')}"`],
+  ['ControlPersist', 'no'],
+]
+
+/**
+ * Pure: the terminal of the shell that has the same connection gets this size, and what runs on it the signal that tells.
+ * It is that of a process whose parent is the sshd that started this one.
+ */
+export function sizeCommand({ rows, cols }: TerminalSize): string {
+  const each = `t=$(readlink "\${s%/status}/fd/0" 2>/dev/null); case $t in /dev/pts/*) stty rows ${rows} cols ${cols} <"$t";; esac`
+  const script = `for s in /proc/[0-9]*/status; do if grep -q "^PPid:[[:space:]]*$PPID$" "$s" 2>/dev/null; then ${each}; fi; done`
+  return `exec sh -c ${shellWord(script)}`
+}
+
+/** Pure: the system's ssh over a connection that is there; it makes none of its own. */
+export function joinedSshArguments(
+  guest: Pick<GuestSsh, 'login' | 'host'> & { control: string },
+  command: string,
+): string[] {
+  const options: [string, string][] = [
+    ...controlOptions(guest.control, 'no'),
+    ['ProxyCommand', 'false'],
+    ['BatchMode', 'yes'],
+    ['LogLevel', 'ERROR'],
+  ]
+  const given = options.flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  return ['-F', 'none', ...given, '-T', '-l', guest.login, '--', guest.host, command]
 }
 
 /** The last thing ssh said of itself, for people; empty = nothing. */

@@ -8,8 +8,10 @@ import type { OpenShell } from '../../../../../src/main/control/consoles/shell.t
 import {
   exitWords,
   guestSshArguments,
+  joinedSshArguments,
   lastWord,
   loginShell,
+  sizeCommand,
 } from '../../../../../src/main/control/consoles/shell-command.ts'
 import { ShellViewer } from '../../../../../src/main/control/consoles/shell-viewer.ts'
 
@@ -124,6 +126,15 @@ describe('how a shell is asked for', () => {
     expect(proxy).toContain(`'/opt/an app/node'`)
     expect(proxy).toContain(`'/run/100%%/g1'`)
     expect(args.join(' ')).not.toMatch(/ForwardAgent|IdentityFile|-i /)
+  })
+
+  it('ssh lets a second session in where there is a socket for it, which never dials by itself', () => {
+    const to = { login: 'root', host: 'web.eitri', control: '/run/100%/g1m' }
+    const args = joinedSshArguments(to, sizeCommand({ rows: 40, cols: 120 }))
+    expect(args).toContain('ControlPath="/run/100%%/g1m"')
+    expect(args).toContain('ControlMaster=no')
+    expect(args).toContain('ProxyCommand=false')
+    expect(args.at(-1)).toContain('stty rows 40 cols 120')
   })
 
   it('its end is said by what ssh said last, or by how it was left', () => {
