@@ -59,21 +59,46 @@ for (const colorScheme of ['light', 'dark'] as const)
       expect(app.complaints.filter((text) => scene !== 'lost' || !CUT_OFF.test(text))).toEqual([])
     })
 
-test('nothing is cut off at 200 % zoom of a small window', async ({ browser }) => {
-  const { fleet, server } = await served('loaded')
-  const context = await browser.newContext({ viewport: { width: 640, height: 400 }, reducedMotion: 'reduce' })
-  const page = await context.newPage()
-  const wide: string[] = []
-  try {
-    await page.goto(server.url)
-    for (const href of everyPlace(fleet.state)) {
-      await visit(page, href)
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-      if (over > 0) wide.push(`${href} is ${over} px too wide`)
+/** Words and controls that reach out of the window with nothing to scroll them into it, and a page wider than the window. */
+const cutOff = (page: Page) =>
+  page.evaluate(() => {
+    const over = document.documentElement.scrollWidth - innerWidth
+    const scrolls = (node: Element) => {
+      for (let at = node.parentElement; at !== null; at = at.parentElement)
+        if (at.scrollWidth > at.clientWidth && /auto|scroll/.test(getComputedStyle(at).overflowX)) return true
+      return false
     }
-  } finally {
-    await context.close()
-    await server.close()
-  }
-  expect(wide).toEqual([])
-})
+    const isOut = (node: Element) => {
+      const { left, right, width, height } = node.getBoundingClientRect()
+      return width > 1 && height > 1 && (right > innerWidth + 1 || left < -1)
+    }
+    const out = [...document.querySelectorAll('a, button, input, select, textarea, h1, h2, h3, p, dt, dd')]
+      .filter((node) => isOut(node) && !scrolls(node))
+      .map((node) => `${node.tagName.toLowerCase()} "${(node.textContent ?? '').slice(0, 40)}"`)
+    return [...(over > 0 ? [`${over} px too wide`] : []), ...out]
+  })
+
+/** Consoles keep the columns their guests were told. */
+const isConsole = (href: string) => /consoles|\/console$/.test(href)
+
+for (const { name, width, height } of [
+  { name: '200 % zoom of a small window', width: 640, height: 400 },
+  { name: '320 px of width', width: 320, height: 640 },
+])
+  test(`nothing is cut off at ${name}`, async ({ browser }) => {
+    const { fleet, server } = await served('loaded')
+    const context = await browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    const bad: string[] = []
+    try {
+      await page.goto(server.url)
+      for (const href of everyPlace(fleet.state).filter((one) => !isConsole(one))) {
+        await visit(page, href)
+        for (const what of await cutOff(page)) bad.push(`${href} ${what}`)
+      }
+    } finally {
+      await context.close()
+      await server.close()
+    }
+    expect(bad).toEqual([])
+  })

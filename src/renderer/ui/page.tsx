@@ -18,7 +18,7 @@ export function Page({
       <header className="flex min-h-13 flex-wrap items-center gap-x-4 gap-y-2 border-line border-b px-5 py-2">
         <div className="flex min-w-0 flex-wrap items-center gap-x-3">{title}</div>
         {filter}
-        <div className="ml-auto flex items-center gap-2">{actions}</div>
+        <div className="ml-auto flex min-w-0 flex-wrap items-center justify-end gap-2">{actions}</div>
       </header>
       {children}
     </div>

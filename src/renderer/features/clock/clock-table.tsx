@@ -16,7 +16,7 @@ function NameCell({ row }: { row: ClockRow }) {
       ? hrefOf({ page: 'host', id: row.id, tab: 'overview' })
       : hrefOf({ page: 'vm', id: row.id, tab: 'clock' })
   return (
-    <span className="flex min-w-0 items-center gap-2">
+    <span className="relative flex min-w-0 items-center gap-2">
       <Icon size={14} aria-hidden className="shrink-0 text-faint" />
       <span className="sr-only">{row.kind}</span>
       <a href={href} className="truncate font-medium hover:underline">
