@@ -24,7 +24,7 @@ describe('a task of this computer, and a control plane that is killed', { timeou
   async function ended(id: string) {
     const deadline = Date.now() + BOOT_MS
     for (;;) {
-      const { task } = await desktop.must(['task', 'show', id])
+      const task = await desktop.must(['task', 'show', id])
       if (task.ended_at) return task
       if (Date.now() > deadline) throw new Error(`${id} is still ${JSON.stringify(task)}`)
       await delay(POLL_MS)

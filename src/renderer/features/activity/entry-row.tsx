@@ -34,21 +34,21 @@ export function EntryRow({ entry, names, filter, open, onToggle }: EntryRowProps
   const href = hrefOfEntry(entry, names)
   return (
     <li className="border-line border-b last:border-b-0">
-      <div className="flex items-baseline gap-2 py-1 @min-[640px]:gap-3">
+      <div className="flex items-start gap-2 py-1 @min-[640px]:gap-3">
         <button
           type="button"
           data-entry={entry.id}
           aria-expanded={open}
           aria-label={`${open ? 'Hide' : 'Show'} details: ${text}`}
           onClick={onToggle}
-          className="inline-flex size-6 shrink-0 items-center justify-center self-start rounded text-faint hover:bg-hover hover:text-ink"
+          className="inline-flex size-6 shrink-0 items-center justify-center rounded text-faint hover:bg-hover hover:text-ink"
         >
           <ChevronRight size={14} aria-hidden className={cx('transition-transform', open && 'rotate-90')} />
         </button>
-        <time dateTime={at.toISOString()} title={at.toISOString()} className="w-15 shrink-0 text-faint">
+        <time dateTime={at.toISOString()} title={at.toISOString()} className="w-15 shrink-0 pt-0.5 text-faint">
           {formatClock(at)}
         </time>
-        <span className="min-w-0 flex-1 break-words">
+        <span className="min-w-0 flex-1 break-words pt-0.5">
           {href ? (
             <a href={href} className="hover:underline">
               {text}
@@ -59,7 +59,9 @@ export function EntryRow({ entry, names, filter, open, onToggle }: EntryRowProps
           {more && <span className="text-faint"> · {more}</span>}
         </span>
         <EntryResult entry={entry} className="h-6 w-38" />
-        <span className="hidden w-40 shrink-0 truncate text-faint text-xs @min-[720px]:inline">{whoWords(entry)}</span>
+        <span className="hidden w-40 shrink-0 truncate pt-1 text-faint text-xs @min-[720px]:inline">
+          {whoWords(entry)}
+        </span>
       </div>
       {open && <EntryDetails entry={entry} filter={filter} at={at} />}
     </li>
