@@ -4,7 +4,7 @@ import { plural } from '../../lib/format.ts'
 import { usePreferences } from '../../state/preferences.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { canReceive, setBroadcast, useBroadcast } from './broadcast.ts'
+import { setBroadcast, useBroadcast, whoReceives } from './broadcast.ts'
 
 /** Once the sheet is gone, and its button with it. */
 const backToConsole = () =>
@@ -12,7 +12,7 @@ const backToConsole = () =>
 
 /** Off until asked for; while it is on it is red, says to how many, and ends by itself when another tab is shown. */
 export function BroadcastButton({ tabId }: { tabId: string }) {
-  const { on, panes } = useBroadcast()
+  const { on, panes, names } = useBroadcast()
   const allowed = usePreferences((p) => p.terminal.broadcast)
   const [asking, setAsking] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab ends it
@@ -20,12 +20,17 @@ export function BroadcastButton({ tabId }: { tabId: string }) {
   useEffect(() => {
     if (!allowed) setBroadcast(false)
   }, [allowed])
-  const receiving = [...panes.values()].filter(canReceive).length
+  const { takes, left } = whoReceives({ panes, names })
   if (on)
     return (
-      <Button look="danger" size="small" onClick={() => setBroadcast(false)}>
+      <Button
+        look="danger"
+        size="small"
+        title={left.length === 0 ? undefined : `Without the keyboard, so nothing goes there: ${left.join(', ')}`}
+        onClick={() => setBroadcast(false)}
+      >
         <Radio size={13} aria-hidden />
-        Typing into {plural(receiving, 'pane')} of {panes.size} · Stop (Esc Esc)
+        Typing into {plural(takes.length, 'pane')} of {panes.size} · Stop (Esc Esc)
       </Button>
     )
   const why = !allowed ? 'Switched off in Settings' : panes.size < 2 ? 'Needs two panes beside each other' : ''
@@ -44,13 +49,14 @@ export function BroadcastButton({ tabId }: { tabId: string }) {
         <Dialog
           open
           onClose={() => setAsking(false)}
-          title={`Type into ${plural(receiving, 'pane')} at once?`}
-          description="Each key goes to every pane of this tab with a red frame. Read-only panes get none. Esc twice stops it, and so does going to another tab."
+          title={takes.length === 0 ? 'No pane here takes keys' : `Type into ${plural(takes.length, 'pane')} at once?`}
+          description="Each key goes to every pane of this tab with a red frame. Esc twice stops it, and so does going to another tab."
           footer={
             <>
               <Button onClick={() => setAsking(false)}>Not now</Button>
               <Button
                 look="danger"
+                disabled={takes.length === 0}
                 onClick={() => {
                   setAsking(false)
                   setBroadcast(true)
@@ -61,7 +67,18 @@ export function BroadcastButton({ tabId }: { tabId: string }) {
               </Button>
             </>
           }
-        />
+        >
+          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+            <dt className="text-dim">Typed into</dt>
+            <dd>{takes.join(', ') || 'none'}</dd>
+            {left.length > 0 && (
+              <>
+                <dt className="text-dim">Left out</dt>
+                <dd className="text-warn">{left.join(', ')}: read-only or not connected. Take its keyboard first.</dd>
+              </>
+            )}
+          </dl>
+        </Dialog>
       )}
     </>
   )

@@ -4,16 +4,19 @@ import { create } from 'zustand'
 export interface Receiver {
   input(text: string, by: 'person'): boolean
   readonly state: { link: string; keyboard: boolean }
+  subscribe(listener: () => void): () => void
 }
 
 interface Broadcast {
   on: boolean
   /** Panes shown now, by id. */
   panes: ReadonlyMap<string, Receiver>
+  /** What people call each of them. */
+  names: ReadonlyMap<string, string>
 }
 
 /** Typing into all panes of the tab at once. Off until a person switches it on, and never kept. */
-export const useBroadcast = create<Broadcast>(() => ({ on: false, panes: new Map() }))
+export const useBroadcast = create<Broadcast>(() => ({ on: false, panes: new Map(), names: new Map() }))
 
 /** Esc twice within this ends it. */
 const TWICE_MS = 600
@@ -23,16 +26,34 @@ export const canReceive = ({ state }: Receiver): boolean => state.link === 'live
 
 export const setBroadcast = (on: boolean): void => useBroadcast.setState({ on })
 
-/** A pane is shown; answers what takes it away again. */
-export function joinBroadcast(pane: string, receiver: Receiver): () => void {
-  useBroadcast.setState(({ panes }) => ({ panes: new Map([...panes, [pane, receiver]]) }))
-  return () =>
+/** Names of the panes that take what is typed now, and of those that do not. */
+export function whoReceives({ panes, names }: Pick<Broadcast, 'panes' | 'names'>): { takes: string[]; left: string[] } {
+  const named = (takes: boolean) =>
+    [...panes].filter(([, one]) => canReceive(one) === takes).map(([pane]) => names.get(pane) ?? pane)
+  return { takes: named(true), left: named(false) }
+}
+
+/** A pane is shown; answers what takes it away again. Losing or taking the keyboard is told to who shows the panes. */
+export function joinBroadcast(pane: string, receiver: Receiver, name: string): () => void {
+  useBroadcast.setState(({ panes, names }) => ({
+    panes: new Map([...panes, [pane, receiver]]),
+    names: new Map([...names, [pane, name]]),
+  }))
+  let could = canReceive(receiver)
+  const stop = receiver.subscribe(() => {
+    if (canReceive(receiver) === could) return
+    could = !could
+    useBroadcast.setState(({ panes }) => ({ panes: new Map(panes) }))
+  })
+  return () => {
+    stop()
     useBroadcast.setState(({ panes }) => {
       if (panes.get(pane) !== receiver) return {}
       const left = new Map(panes)
       left.delete(pane)
       return { panes: left }
     })
+  }
 }
 
 /**

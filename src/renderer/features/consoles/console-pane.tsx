@@ -55,7 +55,7 @@ export function ConsolePane({ paneKey, target, focused, workspace }: ConsolePane
     autoFocus: focused,
     describedBy: help,
   })
-  const receiving = useReceiving(console, paneKey, workspace !== undefined)
+  const receiving = useReceiving(console, workspace ? { key: paneKey, name: identity.name } : undefined)
   useFocus(console, focused, menu || sheet !== undefined)
   const stuck = useStuck(console, now)
   if (!console || !state || !status || !notes) return null
@@ -97,7 +97,7 @@ export function ConsolePane({ paneKey, target, focused, workspace }: ConsolePane
           }}
         />
       )}
-      <LiveTail notShown={state.notShown} onOpen={acts.saveLog} onDismiss={() => console.session.forgetNotShown()} />
+      <LiveTail notShown={state.notShown} onOpen={acts.readLog} onDismiss={() => console.session.forgetNotShown()} />
       {stuck !== '' && (
         <p
           role="status"
@@ -125,6 +125,7 @@ export function ConsolePane({ paneKey, target, focused, workspace }: ConsolePane
         sheet={sheet}
         name={identity.name}
         vmId={target.kind === 'console' ? target.vmId : ''}
+        onSave={acts.saveLog}
         onClose={() => {
           setSheet(undefined)
           back()
@@ -145,11 +146,11 @@ function chords(workspace: WorkspaceActs | undefined) {
 }
 
 /** Whether what is typed in another pane comes here too. */
-function useReceiving(console: OpenConsole | undefined, key: string, inWorkspace: boolean): boolean {
+function useReceiving(console: OpenConsole | undefined, pane: { key: string; name: string } | undefined): boolean {
   const session = console?.session
-  useEffect(() => (session && inWorkspace ? joinBroadcast(key, session) : undefined), [session, key, inWorkspace])
-  const on = useBroadcast((b) => b.on && b.panes.has(key))
-  return on && session !== undefined && canReceive(session)
+  const { key = '', name = '' } = pane ?? {}
+  useEffect(() => (session && key !== '' ? joinBroadcast(key, session, name) : undefined), [session, key, name])
+  return useBroadcast((b) => b.on && b.panes.has(key) && session !== undefined && canReceive(session))
 }
 
 /** The keyboard goes to the pane that is chosen, once, and not while something of it is open. */
