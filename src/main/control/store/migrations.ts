@@ -351,6 +351,7 @@ ALTER TABLE images ADD COLUMN catalogue TEXT NOT NULL DEFAULT '';
 const TASKS_GO_ON = `
 ALTER TABLE tasks ADD COLUMN owner TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(owner));
 ALTER TABLE tasks ADD COLUMN goes_on TEXT CHECK (goes_on IS NULL OR json_valid(goes_on));
+CREATE INDEX tasks_ended ON tasks(tenant, ended_at) WHERE ended_at IS NOT NULL;
 ALTER TABLE audit ADD COLUMN task_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN result TEXT NOT NULL DEFAULT '';
 CREATE INDEX audit_task ON audit(task_id, id) WHERE task_id <> '';

@@ -40,7 +40,8 @@ const ACTS: readonly VmAct[] = ['create', 'clone', 'start', 'stop', 'restart', '
 export class VmTasks {
   readonly #deps: VmTasksDeps
   readonly #open = new Map<string, Watched>()
-  readonly #byHost = new Map<string, Set<string>>()
+  readonly #byHost = new Groups()
+  readonly #byVm = new Groups()
 
   constructor(deps: VmTasksDeps) {
     this.#deps = deps
@@ -61,14 +62,12 @@ export class VmTasks {
       const row = tasks.find(id)
       if (row && row.endedAt === null) this.#take(row)
     }
-    const changed = new Set(changes.filter(({ noun }) => noun === 'vm').map(({ id }) => id))
-    if (changed.size === 0 || this.#open.size === 0) return
-    for (const [id, { watch }] of [...this.#open]) if (changed.has(watch.vmId)) this.#judge(id)
+    for (const { noun, id: vmId } of changes) if (noun === 'vm') for (const id of this.#byVm.of(vmId)) this.#judge(id)
   }
 
   /** What a host says, or whether it says anything, changed. */
   hostChanged(hostId: string): void {
-    for (const id of [...(this.#byHost.get(hostId) ?? [])]) this.#judge(id)
+    for (const id of this.#byHost.of(hostId)) this.#judge(id)
   }
 
   /** Within the transaction of the act; undefined = its host has nothing to do. */
@@ -98,12 +97,12 @@ export class VmTasks {
   #take(row: TaskRow): void {
     if (row.goesOn?.how !== 'watched') return
     const { watch } = row.goesOn
-    for (const [id, other] of [...this.#open])
-      if (other.watch.vmId === watch.vmId && isSupersededBy(other.watch.act, watch.act))
-        this.#end(id, 'cancelled', { goesOn: { how: 'watched', watch: { ...other.watch, endedBy: watch.act } } })
-    this.#open.set(row.id, { task: this.#deps.runner.adopt(row), watch })
-    const ofHost = this.#byHost.get(watch.hostId) ?? new Set()
-    this.#byHost.set(watch.hostId, ofHost.add(row.id))
+    for (const id of this.#byVm.of(watch.vmId)) {
+      const other = this.#open.get(id)?.watch
+      if (!other || !isSupersededBy(other.act, watch.act)) continue
+      this.#end(id, 'cancelled', { goesOn: { how: 'watched', watch: { ...other, endedBy: watch.act } } })
+    }
+    this.#show(row, watch)
     this.#judge(row.id)
   }
 
@@ -153,18 +152,41 @@ export class VmTasks {
 
   #reopen(id: string, { watch }: Watched): void {
     const row = this.#deps.tasks.find(id)
-    if (!row) return
-    this.#open.set(id, { task: this.#deps.runner.adopt(row), watch })
-    this.#byHost.set(watch.hostId, (this.#byHost.get(watch.hostId) ?? new Set()).add(id))
+    if (row) this.#show(row, watch)
+  }
+
+  #show(row: TaskRow, watch: VmWatch): void {
+    this.#open.set(row.id, { task: this.#deps.runner.adopt(row), watch })
+    this.#byHost.add(watch.hostId, row.id)
+    this.#byVm.add(watch.vmId, row.id)
   }
 
   #close(id: string): void {
-    const hostId = this.#open.get(id)?.watch.hostId ?? ''
-    const ofHost = this.#byHost.get(hostId)
-    ofHost?.delete(id)
-    if (ofHost?.size === 0) this.#byHost.delete(hostId)
+    const watch = this.#open.get(id)?.watch
+    if (!watch) return
+    this.#byHost.remove(watch.hostId, id)
+    this.#byVm.remove(watch.vmId, id)
     this.#open.delete(id)
     this.#deps.runner.release(id)
+  }
+}
+
+/** Ids under what they belong to; a key without any is forgotten. */
+class Groups {
+  readonly #ids = new Map<string, Set<string>>()
+
+  of(key: string): string[] {
+    return [...(this.#ids.get(key) ?? [])]
+  }
+
+  add(key: string, id: string): void {
+    this.#ids.set(key, (this.#ids.get(key) ?? new Set()).add(id))
+  }
+
+  remove(key: string, id: string): void {
+    const ids = this.#ids.get(key)
+    ids?.delete(id)
+    if (ids?.size === 0) this.#ids.delete(key)
   }
 }
 
