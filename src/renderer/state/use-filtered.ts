@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { parseFilter } from '../lib/filter.ts'
 import { type RecordOf, RowFilter } from '../lib/row-filter.ts'
+import { useWhenIdle } from './use-when-idle.ts'
 
 export interface FilterOf<T> {
   filter: string
@@ -13,6 +14,7 @@ export interface FilterOf<T> {
 
 /** Lists up to this long are made ready when they are filtered. */
 const AT_ONCE = 200
+const NONE: readonly never[] = []
 
 /** Rows that match what is typed; a change of one row looks at that row only. */
 export function useFilteredRows<T extends object>(rows: readonly T[], of: FilterOf<T>): readonly T[] {
@@ -25,14 +27,6 @@ export function useFilteredRows<T extends object>(rows: readonly T[], of: Filter
 
 /** What a filter looks at is made ready while nothing else is to be done, so that the first letter finds it there. */
 function useReadiness<T extends object>(rows: readonly T[], kept: RowFilter<T>): void {
-  useEffect(() => {
-    if (rows.length <= AT_ONCE) return
-    let next = 0
-    const prepare = (deadline: IdleDeadline) => {
-      while (next < rows.length && deadline.timeRemaining() > 1) kept.prepare(rows[next++]!)
-      if (next < rows.length) asked = requestIdleCallback(prepare)
-    }
-    let asked = requestIdleCallback(prepare)
-    return () => cancelIdleCallback(asked)
-  }, [rows, kept])
+  const prepare = useCallback((row: T) => void kept.prepare(row), [kept])
+  useWhenIdle(rows.length > AT_ONCE ? rows : NONE, prepare)
 }

@@ -38,6 +38,8 @@ export function FilterBox(props: FilterBoxProps) {
   )
 }
 
+/** The values of a column are looked up again after this long, not at each letter. */
+const VALUES_MS = 3000
 const CLOSED = { open: false, at: -1 }
 
 function FilterInput({ value, onFilter, fields, example, values }: FilterBoxProps) {
@@ -49,8 +51,15 @@ function FilterInput({ value, onFilter, fields, example, values }: FilterBoxProp
   const [suggestions, setSuggestions] = useState<Suggestions>()
   useEffect(() => setText(value), [value])
 
-  const valuesOf: ValuesOf = (field) =>
-    values ? values(field).map((v) => ({ value: v })) : listValues(page, field, fleetStore.getState(), Date.now())
+  const lookedUp = useRef({ field: '', at: 0, values: [] as ReturnType<ValuesOf> })
+  const valuesOf: ValuesOf = (field) => {
+    if (values) return values(field).map((v) => ({ value: v }))
+    const [last, now] = [lookedUp.current, Date.now()]
+    if (last.field === `${page} ${field}` && now - last.at < VALUES_MS) return last.values
+    const found = listValues(page, field, fleetStore.getState(), now)
+    lookedUp.current = { field: `${page} ${field}`, at: now, values: found }
+    return found
+  }
   const change = (next: string) => {
     setText(next)
     onFilter(next)

@@ -1,7 +1,7 @@
 import { Command } from 'cmdk'
 import { Search } from 'lucide-react'
 import { Dialog as Radix } from 'radix-ui'
-import { useMemo, useState } from 'react'
+import { type KeyboardEvent, useMemo, useState } from 'react'
 import { useHostSheets } from '../features/hosts/host-sheets.tsx'
 import { actionEntries, objectEntries } from '../features/palette/palette-entries.ts'
 import { useVmSheets } from '../features/vms/vm-sheets.tsx'
@@ -16,6 +16,11 @@ const SIGNS = [
   [':', 'settings'],
 ] as const
 
+/** The box is all there is to go to. */
+const keepTab = (event: KeyboardEvent) => {
+  if (event.key === 'Tab') event.preventDefault()
+}
+
 /** One box for going, finding and doing. Nothing that destroys runs from here. What it offers stands still while it is open. */
 export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
   const route = useRoute()
@@ -27,11 +32,15 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
   })
   const results = useMemo(() => paletteResults(index, query), [index, query])
   return (
-    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
+    // Modal by our own means: Radix' turns the pointer off for the whole page, whose style is made anew each time it opens.
+    <Radix.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
+        <div className="fixed inset-0 z-40 bg-black/30 dark:bg-black/55" />
         <Radix.Content
+          aria-modal
           aria-describedby={undefined}
+          onKeyDown={keepTab}
+          onFocusOutside={(event) => event.preventDefault()}
           className="-translate-x-1/2 fixed top-[14vh] left-1/2 z-50 w-[calc(100vw-2rem)] max-w-xl overflow-hidden rounded-xl border border-line bg-panel shadow-pop"
         >
           <Radix.Title className="sr-only">Search and act</Radix.Title>

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'react'
 import { type PlacedRow, RowOrder } from '../lib/row-order.ts'
 import { type Line, treeLines } from '../lib/row-tree.ts'
+import { useWhenIdle } from '../state/use-when-idle.ts'
 import type { Sort, TableColumn, TableProps } from './table-types.ts'
 
 /** How long after the last touch of a pointer or key rows stay where they are although their order changed. */
@@ -72,23 +73,17 @@ export function useTableLines<T extends object>(
 
 /** Tables up to this long are sorted at once in any case. */
 const MANY = 500
+const NONE: readonly never[] = []
 
 /** What other columns sort by is made ready while nothing else is to be done. */
 function useReadyKeys<T extends object>(order: RowOrder<T>, rows: readonly T[], columns: readonly TableColumn<T>[]) {
-  useEffect(() => {
-    if (rows.length <= MANY) return
+  const prepare = useMemo(() => {
     const sortable = columns.flatMap(({ id, sort }) => (sort ? [{ id, key: sort }] : []))
-    let next = 0
-    const prepare = (deadline: IdleDeadline) => {
-      while (next < rows.length && deadline.timeRemaining() > 1) {
-        for (const by of sortable) order.keyOf(rows[next]!, by)
-        next++
-      }
-      if (next < rows.length) asked = requestIdleCallback(prepare)
+    return (row: T) => {
+      for (const by of sortable) order.keyOf(row, by)
     }
-    let asked = requestIdleCallback(prepare)
-    return () => cancelIdleCallback(asked)
-  }, [order, rows, columns])
+  }, [order, columns])
+  useWhenIdle(rows.length > MANY ? rows : NONE, prepare)
 }
 
 /** Keeps the first row seen where it is while rows come and go above it. */
@@ -107,8 +102,8 @@ export function useScrollAnchor<T>(
     if (!element) return
     const was = anchor.current
     if (view !== shown.current) {
+      if (top.current > 0) element.scrollTop = 0
       top.current = 0
-      element.scrollTop = 0
     } else if (was && top.current > 0 && lines[was.index]?.id !== was.id) {
       const now = lines.findIndex(({ id }) => id === was.id)
       if (now !== -1) top.current = element.scrollTop += (now - was.index) * rowHeight

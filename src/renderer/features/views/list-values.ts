@@ -9,8 +9,8 @@ import { imageFilterRecord } from '../images/view-model.ts'
 import { portFilterRecord } from '../ports/view-model.ts'
 import { vmFilterRecord } from '../vms/view-model.ts'
 
-/** Enough to know the values of a column; the rest is matched all the same. */
-const MAX_ROWS = 3000
+/** More than any fleet has: what is counted is all there is. */
+const MAX_ROWS = 20_000
 
 function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): Generator<FilterRecord> {
   switch (page) {

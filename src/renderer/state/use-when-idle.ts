@@ -1,0 +1,21 @@
+import { useEffect, useRef } from 'react'
+
+/** Looks at each row while nothing else is to be done; later only at those that changed. */
+export function useWhenIdle<T>(rows: readonly T[], look: (row: T) => void): void {
+  const seen = useRef<{ rows: readonly T[]; look?: (row: T) => void }>({ rows: [] })
+  useEffect(() => {
+    const before = seen.current.look === look ? seen.current.rows : []
+    let next = 0
+    const go = (deadline: IdleDeadline) => {
+      while (next < rows.length && deadline.timeRemaining() > 1) {
+        const row = rows[next] as T
+        if (row !== before[next]) look(row)
+        next++
+      }
+      if (next < rows.length) asked = requestIdleCallback(go)
+      else seen.current = { rows, look }
+    }
+    let asked = requestIdleCallback(go)
+    return () => cancelIdleCallback(asked)
+  }, [rows, look])
+}
