@@ -36,6 +36,19 @@ const waiting = (now: number) => newcomer(now, { tasks: [building(now)] })
 const narrow = { width: 720, height: 1200 }
 const wide = { width: 1440, height: 900 }
 
+const LOG = Array.from(
+  { length: 400 },
+  (_, i) => `[    ${(i / 10).toFixed(3)}] \x1b[32mstep ${i}\x1b[0m of the boot`,
+).join('\r\n')
+const readTheLog: NonNullable<Shot['act']> = async (page) => {
+  await page.getByRole('link', { name: 'web-12' }).first().click()
+  await page.getByRole('link', { name: 'Console', exact: true }).first().click()
+  await page.getByRole('button', { name: 'Console actions' }).click()
+  await page.getByRole('menuitem', { name: 'Read the log…' }).click()
+  await page.getByText('step 399 of the boot').waitFor()
+  await page.getByLabel('Find').fill('step 39')
+}
+
 /** What a person sees who has not used it before. */
 export const NEWCOMER_SHOTS: Shot[] = [
   { name: 'n1-waiting', path: '/vms/new', scene: waiting },
@@ -48,6 +61,24 @@ export const NEWCOMER_SHOTS: Shot[] = [
     act: async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('')
       await page.getByRole('button', { name: /^Create/ }).click()
+    },
+  },
+  {
+    name: 'n3-read-log',
+    path: '/vms',
+    scene: busyScene,
+    serial: LOG,
+    act: readTheLog,
+  },
+  { name: 'n3-read-log-dark', path: '/vms', scene: busyScene, serial: LOG, dark: true, size: narrow, act: readTheLog },
+  { name: 'n4-reader', path: '/settings/keys', scene: busyScene },
+  {
+    name: 'n5-pick-host',
+    path: '/hosts/add',
+    scene: busyScene,
+    act: async (page) => {
+      await page.getByRole('combobox', { name: 'Host' }).click()
+      await page.getByRole('option').first().waitFor()
     },
   },
 ]

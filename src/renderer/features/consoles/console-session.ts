@@ -110,10 +110,14 @@ export class ConsoleSession {
     return this.#printedAt
   }
 
-  /** Bytes of the log on the host, as far as is known here. */
+  /** The byte behind the last of the log on the host, as far as is known here. */
+  get logEnd(): bigint {
+    return this.offset > this.#end ? this.offset : this.#end
+  }
+
+  /** Bytes of that log. */
   get loggedBytes(): bigint {
-    const end = this.offset > this.#end ? this.offset : this.#end
-    return end - this.#head
+    return this.logEnd - this.#head
   }
 
   subscribe(listener: () => void): () => void {

@@ -20,7 +20,7 @@ export function LiveTail({ notShown, onOpen, onDismiss }: LiveTailProps) {
         Output is too fast to show: this is the live tail. {formatBytes(notShown)} are only in the log on the host.
       </span>
       <Button size="small" onClick={onOpen}>
-        Save log…
+        Read log…
       </Button>
       <IconButton label="Dismiss" onClick={onDismiss} className="size-6">
         <X size={13} aria-hidden />

@@ -7,11 +7,16 @@ export interface LogProgress {
   totalBytes: bigint | undefined
   /** Trimmed by the host while it was read. */
   missedBytes: bigint
+  /** The byte it began at, and the oldest its host keeps. */
+  first: bigint
+  head: bigint
 }
 
 export interface LogReading {
   vmId: string
   line: ConsoleLine
+  /** Absent = the whole of it. */
+  page?: { from: bigint; until: bigint }
   /** Resolves when it takes more. */
   write(bytes: Uint8Array): Promise<void>
   onProgress(progress: LogProgress): void
@@ -23,11 +28,12 @@ export interface LogReading {
  * nothing and is read no faster than `write` takes it. Goes on where it stopped when the app is lost for a moment. Rejects
  * with an Error in words, and with the reason of the signal.
  */
-export function readLog({ vmId, line, write, onProgress, signal }: LogReading): Promise<LogProgress> {
+export function readLog({ vmId, line, page, write, onProgress, signal }: LogReading): Promise<LogProgress> {
   const { promise, resolve, reject } = Promise.withResolvers<LogProgress>()
   let next: bigint | undefined
   let end: bigint | undefined
   let first = 0n
+  let head = 0n
   let missed = 0n
   let acked = 0n
   let writing: Promise<void> = Promise.resolve()
@@ -36,6 +42,8 @@ export function readLog({ vmId, line, write, onProgress, signal }: LogReading): 
     doneBytes: (next ?? first) - first,
     totalBytes: end === undefined ? undefined : end - first,
     missedBytes: missed,
+    first,
+    head,
   })
   const settle = (how: () => void) => {
     if (over) return
@@ -66,7 +74,7 @@ export function readLog({ vmId, line, write, onProgress, signal }: LogReading): 
     writing.catch((error: unknown) => settle(() => reject(error as Error)))
   }
   const id = line.join({
-    onUp: () => line.send({ type: 'open', id, vm: vmId, from: next ?? 0n, readOnly: true }),
+    onUp: () => line.send({ type: 'open', id, vm: vmId, from: next ?? page?.from ?? 0n, readOnly: true }),
     onDown: () => {},
     onFrame: (frame) => {
       if (over) return
@@ -76,7 +84,8 @@ export function readLog({ vmId, line, write, onProgress, signal }: LogReading): 
           first = frame.head > frame.start ? frame.head : frame.start
           next = first
           acked = first
-          end = frame.end
+          head = frame.head
+          end = page && page.until < frame.end ? page.until : frame.end
         }
         onProgress(progress())
         finishAt(next)

@@ -26,7 +26,7 @@ export interface WorkspaceActs {
 }
 
 /** What is open over a pane. */
-export type PaneSheet = 'find' | 'text' | 'log' | 'fit' | { paste: string }
+export type PaneSheet = 'find' | 'text' | 'read-log' | 'log' | 'fit' | { paste: string }
 
 /** What a pane can do, whatever asks for it: a chord, its menu, its head. */
 export interface PaneActs {
@@ -41,6 +41,7 @@ export interface PaneActs {
   paste: () => void
   readAsText: () => void
   saveLog: () => void
+  readLog: () => void
   send: (text: string) => void
   fit: () => void
   reset: () => void
@@ -96,6 +97,7 @@ export function usePaneActs(console: OpenConsole | undefined, { target, state, w
     paste: () => void navigator.clipboard.readText().then(pasted),
     readAsText: () => setSheet('text'),
     saveLog: () => setSheet('log'),
+    readLog: () => setSheet('read-log'),
     send: (text) => console?.type(text),
     fit: () => {
       if (console && mayFit.has(console.key) && isPromptLike(cursorLine(console.terminal))) fitted(console)

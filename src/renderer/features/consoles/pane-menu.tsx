@@ -26,6 +26,7 @@ export function PaneMenu({ acts, open, onOpenChange, onClosed }: PaneMenuProps) 
     { label: 'Paste', keys: chordName('V'), disabled: !acts.canType, onSelect: acts.paste },
     { label: 'Copy all as text', onSelect: acts.copyAll },
     { label: 'Read as text', onSelect: acts.readAsText },
+    !shell && { label: 'Read the log…', onSelect: acts.readLog },
     !shell && { label: 'Save the log…', onSelect: acts.saveLog },
     'separator',
     { submenu: 'Send keys', items: keyEntries(acts) },

@@ -5,6 +5,7 @@ import type { OpenConsole } from './open-consoles.ts'
 import { fitCommand, fitted, type PaneSheet } from './pane-acts.ts'
 import { PasteGuard } from './paste-guard.tsx'
 import { ReadAsText } from './read-as-text.tsx'
+import { ReadLog } from './read-log.tsx'
 import { SaveLog } from './save-log.tsx'
 import { cursorLine, isPromptLike } from './terminal-text.ts'
 
@@ -15,6 +16,8 @@ interface PaneSheetsProps {
   /** Empty = it is no console of a VM. */
   vmId: string
   onClose: () => void
+  /** From reading the log to saving it. */
+  onSave: () => void
 }
 
 /** What of a pane asks or shows over it. Its text stays to be read when its VM is gone; the rest acts on the VM. */
@@ -30,12 +33,14 @@ export function PaneSheets(props: PaneSheetsProps) {
   )
 }
 
-function Standing({ console, sheet, name, vmId, onClose }: PaneSheetsProps) {
+function Standing({ console, sheet, name, vmId, onClose, onSave }: PaneSheetsProps) {
   const { terminal } = console
   if (sheet === undefined || sheet === 'find') return null
   if (sheet === 'text') return <ReadAsText console={console} name={name} onClose={onClose} />
   if (sheet === 'log')
     return <SaveLog vmId={vmId} name={name} loggedBytes={console.session.loggedBytes} onClose={onClose} />
+  if (sheet === 'read-log')
+    return <ReadLog vmId={vmId} name={name} end={console.session.logEnd} onClose={onClose} onSave={onSave} />
   if (sheet === 'fit')
     return (
       <FitSheet

@@ -3,7 +3,7 @@ import type { ConsoleFrame } from '../../../../../src/ipc/console-frames.ts'
 import type { ConsoleLine } from '../../../../../src/renderer/features/consoles/console-session.ts'
 import { type LogProgress, readLog } from '../../../../../src/renderer/features/consoles/log-reader.ts'
 
-function aReading() {
+function aReading(page?: { from: bigint; until: bigint }) {
   const sent: ConsoleFrame[] = []
   const told: LogProgress[] = []
   const stop = new AbortController()
@@ -27,6 +27,7 @@ function aReading() {
   const done = readLog({
     vmId: 'web',
     line,
+    ...(page ? { page } : {}),
     write: async (bytes) => {
       if (failing) throw failing
       text += new TextDecoder().decode(bytes)
@@ -68,7 +69,7 @@ describe('the whole log of a console', () => {
     r.tell({ type: 'skipped', id: 5, from: 0n, to: 100n })
     r.data(100n, 'ab')
     r.data(102n, 'cdefgh')
-    expect(await r.done).toEqual({ doneBytes: 4n, totalBytes: 4n, missedBytes: 0n })
+    expect(await r.done).toMatchObject({ doneBytes: 4n, totalBytes: 4n, missedBytes: 0n })
     expect([r.text(), r.left()]).toEqual(['abcd', 1])
   })
 
@@ -105,7 +106,7 @@ describe('the whole log of a console', () => {
     r.data(0n, 'ab')
     r.tell({ type: 'skipped', id: 5, from: 2n, to: 8n })
     r.data(8n, 'ij')
-    expect(await r.done).toEqual({ doneBytes: 10n, totalBytes: 10n, missedBytes: 6n })
+    expect(await r.done).toMatchObject({ doneBytes: 10n, totalBytes: 10n, missedBytes: 6n })
   })
 
   it('stops when it is told, when it cannot be written, and when there is none', async () => {
@@ -122,5 +123,15 @@ describe('the whole log of a console', () => {
     none.tell({ type: 'close', id: 5, reason: 'there is no VM web' })
     await expect(none.done).rejects.toThrow('there is no VM web')
     expect([stopped.left(), full.left(), none.left()]).toEqual([1, 1, 1])
+  })
+
+  it('is read from one byte to another where a page is wanted, or to what is there', async () => {
+    const read = aReading({ from: 6n, until: 9n })
+    read.up()
+    expect(read.sent[0]).toMatchObject({ from: 6n })
+    read.opened(6n, 20n, 2n)
+    read.data(6n, 'ghijklm')
+    expect(await read.done).toMatchObject({ first: 6n, head: 2n, totalBytes: 3n })
+    expect(read.text()).toBe('ghi')
   })
 })
