@@ -38,6 +38,17 @@ export class AppPage {
     return this.page.getByRole('link', { name })
   }
 
+  /** Goes to a place of the rail. */
+  async go(place: string) {
+    const rail = this.page.getByRole('navigation', { name: 'Main' })
+    await rail.getByRole('link', { name: new RegExp(`^${place}(,|$)`) }).click()
+  }
+
+  /** The console of a VM with its head and its text. */
+  console(vm: string) {
+    return this.page.getByRole('region', { name: `Console of ${vm}`, exact: true })
+  }
+
   sheet(title: string | RegExp) {
     return this.page.getByRole('dialog', { name: title })
   }

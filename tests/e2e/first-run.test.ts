@@ -5,7 +5,7 @@ import { expect, test } from '@playwright/test'
 import { Desktop } from '../support/eitri.ts'
 import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
 import { AppPage } from './app-page.ts'
-import { CountingHand, signHostKey, writeSshConfig } from './journeys.ts'
+import { CountingHand, otherHostKey, signHostKey, writeSshConfig } from './journeys.ts'
 
 const MAX_ACTS = 6
 const MAX_SECONDS = 120
@@ -76,5 +76,38 @@ test('the only host of the ssh configuration is chosen already, and a key signed
   await expect(page.getByText('rack1 is in your fleet')).toBeVisible({ timeout: 90_000 })
   await expect(page.getByText(/signed by a certificate authority of your known_hosts/).first()).toBeVisible()
   expect(hand.acts).toBe(2)
+  expect(app.complaints).toEqual([])
+})
+
+test('a host that answers with another key than known_hosts has is not added until both were seen and the new one typed', async ({
+  page,
+}) => {
+  const known = otherHostKey(host)
+  fs.writeFileSync(path.join(desktop.home, '.ssh/known_hosts'), known.line)
+  writeSshConfig(desktop, [{ name: 'rack1', address: host.address, key: host.clientKeyPath }])
+  const app = new AppPage(page)
+  await page.goto(desktop.url)
+  await app.link('Add a host over SSH').click()
+  await app.button('Add host').click()
+  const sheet = app.sheet('rack1 answered with a different host key')
+  const refuse = sheet.getByRole('button', { name: 'Do not connect' })
+  await expect(refuse).toBeFocused({ timeout: 30_000 })
+  await expect(sheet.getByLabel(known.fingerprint)).toBeVisible()
+  await expect(sheet.getByLabel(host.hostKeyFingerprint)).toBeVisible()
+  await page.keyboard.press('Enter')
+  await expect(sheet).toHaveCount(0)
+  expect((await desktop.must(['host', 'list'])).hosts).toEqual([])
+  expect(host.exists('/run/eitri/agent.sock')).toBe(false)
+
+  await app.go('Fleet')
+  await app.link('Add a host over SSH').click()
+  await app.button('Add host').click()
+  const replace = sheet.getByRole('button', { name: 'Replace the key' })
+  await expect(replace).toBeDisabled({ timeout: 30_000 })
+  await sheet.getByRole('textbox').fill('none')
+  await expect(replace).toBeDisabled()
+  await sheet.getByRole('textbox').fill(host.hostKeyFingerprint.slice(-4))
+  await replace.click()
+  await expect(page.getByText('rack1 is in your fleet')).toBeVisible({ timeout: 90_000 })
   expect(app.complaints).toEqual([])
 })

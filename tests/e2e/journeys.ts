@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { expect, type Locator, type Page } from '@playwright/test'
 import type { Desktop } from '../support/eitri.ts'
@@ -29,6 +30,19 @@ export async function signHostKey(host: SshHost, dir: string): Promise<string> {
   await host.restartSshd(['HostKey /etc/ssh/signed', 'HostCertificate /etc/ssh/signed-cert.pub'])
   const [type, blob] = fs.readFileSync(`${ca}.pub`, 'utf8').split(' ')
   return `@cert-authority ${host.address} ${type} ${blob?.trim()}\n`
+}
+
+/** A key the host does not have, as the line of a known_hosts that says it has. */
+export function otherHostKey(host: SshHost): { line: string; fingerprint: string } {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'eitri-key-'))
+  try {
+    const file = path.join(dir, 'key')
+    execFileSync('ssh-keygen', ['-q', '-C', '', '-N', '', '-t', 'ed25519', '-f', file])
+    const fingerprint = execFileSync('ssh-keygen', ['-l', '-f', file], { encoding: 'utf8' }).split(' ')[1] ?? ''
+    return { line: `${host.address} ${fs.readFileSync(`${file}.pub`, 'utf8')}`, fingerprint }
+  } finally {
+    fs.rmSync(dir, { recursive: true })
+  }
 }
 
 /** A person who counts every click and every Enter. */
