@@ -214,8 +214,6 @@ export function createControlPlane(ports: Ports): ControlPlane {
   return {
     info: { fleetId: hosts.fleetId, version, apiSocket: paths.apiSocket },
     async start() {
-      tasks.recover()
-      vmTasks.recover()
       await files.prepare(stores.db.damage ? { has: () => true } : wantedFiles(stores), clock.now())
       await trust.start()
       void trust.upkeep(stopping.signal)
@@ -223,6 +221,8 @@ export function createControlPlane(ports: Ports): ControlPlane {
       void actingItself(() => retention.run(stopping.signal))
       server = await listenOnSocket(paths.apiSocket, withLaunch(api, shell, log))
       hosts.start()
+      tasks.recover()
+      vmTasks.recover()
       log.info('control.started', { version, fleet: hosts.fleetId, socket: paths.apiSocket })
     },
     async stop() {

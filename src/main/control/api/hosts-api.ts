@@ -9,7 +9,7 @@ import type { VmsStore } from '../store/vms-store.ts'
 import { hasNewer } from '../sync/newer-data.ts'
 import type { Registry } from '../sync/registry.ts'
 import { seenBy } from '../sync/seen.ts'
-import type { TaskContext, TaskOutcome } from '../tasks/task-context.ts'
+import type { TaskAgain, TaskContext, TaskOutcome } from '../tasks/task-context.ts'
 import type { TaskRunner } from '../tasks/task-runner.ts'
 import type { FleetView } from './fleet-view.ts'
 import { type HostLifeApiDeps, hostLifeApi } from './host-life-api.ts'
@@ -57,6 +57,7 @@ export interface HostsApiDeps extends HostLifeApiDeps {
 /** Hosts: what takes time becomes a task, and the answer does not wait for it. */
 export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
   const { hosts, view, links } = deps
+  deps.tasks.goOnWith({ remove_host: removalAgain(deps) })
   const resolve = (request: { host: string }, context: HandlerContext) =>
     hosts.resolve(principalOf(context).tenant, check('hostRef', request).host)
   return {
@@ -136,9 +137,19 @@ async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: b
     return { leftBehind }
   }
   if (!deps.registry.active(host.id)) throw new Fault('host/no-answer', 'transient', { host: host.name })
-  const id = deps.tasks.start(host.tenant, 'remove_host', host.name, (task) => uninstall(deps, host, task))
+  const id = deps.tasks.start(host.tenant, 'remove_host', host.name, (task) => uninstall(deps, host, task), {
+    host: host.id,
+  })
   return { leftBehind, task: taskView(deps.tasks.get(host.tenant, id)) }
 }
+
+/** It takes no new VMs from its first step on: cut short it would do so for ever. What is not there any more is not removed twice. */
+const removalAgain =
+  (deps: HostsApiDeps): TaskAgain =>
+  ({ host: id = '' }, tenant) => {
+    const host = deps.hosts.findIn(tenant, id)
+    return host ? (task) => uninstall(deps, host, task) : async () => ({ resultId: id })
+  }
 
 async function uninstall(deps: HostsApiDeps, { id: hostId, tenant }: HostRow, task: TaskContext): Promise<TaskOutcome> {
   deps.hosts.setStatus(hostId, 'decommissioning')

@@ -98,6 +98,13 @@ function anApi() {
     attach,
     added,
     did,
+    runs: {
+      /** As a process that was killed meanwhile left it. */
+      removal(hostId: string): string {
+        const killed = new TaskRunner(stores.tasks, clock, silentLog)
+        return killed.start('default', 'remove_host', 'rack', () => new Promise<never>(() => {}), { host: hostId })
+      },
+    },
     failUninstall: (fault: Fault) => {
       uninstallFails = fault
     },
@@ -175,6 +182,20 @@ describe('hosts API', () => {
     const { task } = await remove({ host: 'rack', uninstall: true })
     expect(await tasks.ended(task?.id ?? '')).toBeUndefined()
     expect(did).toEqual(['uninstall decommissioning', 'forget'])
+  })
+
+  it.each([
+    ['goes on in the next process, under the same id', true, ['uninstall decommissioning', 'forget']],
+    ['is done in the next process where the host is not there any more', false, []],
+  ])('an uninstall that was cut short %s', async (_, isThere, expected) => {
+    const { hosts, tasks, did, runs } = anApi()
+    const host = hosts.create(aHost({ name: 'rack' }))
+    const id = runs.removal(host.id)
+    if (isThere) hosts.setStatus(host.id, 'decommissioning')
+    else hosts.remove(host.id)
+    tasks.recover()
+    await tasks.ended(id)
+    expect([tasks.get('default', id).state, did]).toEqual(['done', expected])
   })
 
   it('an uninstall that fails leaves the host as it was', async () => {
