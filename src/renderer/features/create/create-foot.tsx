@@ -13,12 +13,14 @@ interface FootProps {
   standing: ReturnType<typeof standingOf>
   /** Nothing can be made yet, whatever is pressed. */
   waits: boolean
+  /** Something that is shown as wrong has to be mended. */
+  isWrong: boolean
   sending: boolean
   fault: FaultData | undefined
 }
 
-/** What is in the way, and the button. It can be pressed with mistakes in the form: that shows them. */
-export function CreateFoot({ standing, waits, sending, fault }: FootProps) {
+/** What is in the way, and the button. While no mistake is shown it can be pressed: that shows them. */
+export function CreateFoot({ standing, waits, isWrong, sending, fault }: FootProps) {
   return (
     <footer className="border-line border-t bg-panel px-4 py-2">
       {fault && <CreateFault fault={fault} />}
@@ -32,7 +34,7 @@ export function CreateFoot({ standing, waits, sending, fault }: FootProps) {
         <Button
           type="submit"
           look="primary"
-          disabled={waits || sending}
+          disabled={waits || isWrong || sending}
           title={waits ? standing?.text : `${CREATE_KEYS}, wherever the caret is`}
         >
           {sending ? 'Asking…' : 'Create'}

@@ -186,7 +186,12 @@ export function CreateVmPage({ host }: { host: string }) {
             />
           </div>
         </div>
-        <CreateFoot standing={standingOf(waits, shown, refused)} waits={waits !== undefined} {...{ sending, fault }} />
+        <CreateFoot
+          isWrong={shown.length > 0}
+          standing={standingOf(waits, shown, refused)}
+          waits={waits !== undefined}
+          {...{ sending, fault }}
+        />
       </form>
     </Page>
   )

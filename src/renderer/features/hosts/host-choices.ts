@@ -20,11 +20,11 @@ export interface LocalChoice {
 const THIS_COMPUTER = 'This computer'
 const MOST_SHOWN = 50
 
-/** This computer, then the names of the ssh configuration, as far as they have what is typed. Undefined = not asked yet. Pure. */
+/** The names of the ssh configuration, then this computer, as far as they have what is typed. Undefined = not asked yet. Pure. */
 export function hostChoices(names: readonly string[], local: LocalChoice | undefined, typed: string): HostChoice[] {
   const needle = typed.trim().toLowerCase()
   const has = (text: string) => text.toLowerCase().includes(needle)
-  const first =
+  const last =
     local && has(THIS_COMPUTER)
       ? [{ text: THIS_COMPUTER, note: localNote(local), isLocal: true, isPossible: local.possible && !local.added }]
       : []
@@ -32,7 +32,7 @@ export function hostChoices(names: readonly string[], local: LocalChoice | undef
     .filter(has)
     .slice(0, MOST_SHOWN)
     .map((text) => ({ text, note: '', isLocal: false, isPossible: true }))
-  return [...first, ...others]
+  return [...others, ...last]
 }
 
 function localNote({ possible, detail, added }: LocalChoice): string {

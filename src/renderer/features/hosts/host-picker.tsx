@@ -85,7 +85,7 @@ export function HostPicker({ value, onChange, onPick, names, local, onLocal, pro
         <div
           id={`${id}-list`}
           role="listbox"
-          aria-label="This computer, and hosts of your ssh configuration"
+          aria-label="Hosts of your ssh configuration, and this computer"
           className="absolute z-20 mt-1 max-h-60 w-full overflow-auto rounded-lg border border-line bg-panel p-1 shadow-pop"
         >
           {matches.map((choice, i) => (

@@ -5,7 +5,8 @@ const local = { possible: true, detail: '', added: false }
 const texts = (typed: string, here = local) => hostChoices(['rack-1', 'edge'], here, typed).map(({ text }) => text)
 
 describe('the hosts one can pick', () => {
-  it('begin with this computer', () => expect(texts('')).toEqual(['This computer', 'rack-1', 'edge']))
+  it('are those of the ssh configuration, and this computer', () =>
+    expect(texts('')).toEqual(['rack-1', 'edge', 'This computer']))
 
   it('are those that have what is typed', () => {
     expect(texts('RACK')).toEqual(['rack-1'])
