@@ -34,6 +34,12 @@ export const STORE_TEXT = {
       NOTHING,
       or(p['next'], 'Choose another copy; "eitri store" names those that are kept.'),
     ),
+  'store/not-backed-up': (p: P) =>
+    t(
+      `The backup was not written to ${or(p['path'], 'that file')}${why(p)}.`,
+      "The app's data is as it was, and nothing is left of the copy.",
+      'Make room there, or choose another folder.',
+    ),
   'support/not-written': (p: P) =>
     t(
       `The support bundle was not written to ${or(p['path'], 'that file')}${why(p)}.`,

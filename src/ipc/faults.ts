@@ -153,6 +153,7 @@ export const FAULT_CODES = [
   'store/not-migrated',
   'store/not-damaged',
   'store/not-restored',
+  'store/not-backed-up',
   'support/not-written',
   'support/preview-over',
   'app/not-running',

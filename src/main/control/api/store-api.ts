@@ -4,7 +4,7 @@ import { basename, isAbsolute, resolve } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Clock } from '../../../ipc/base/clock.ts'
-import { Fault } from '../../../ipc/faults.ts'
+import { asFault, Fault } from '../../../ipc/faults.ts'
 import type { StoreService } from '../../../ipc/gen/eitri/fleet/v1/store_pb.js'
 import { SYSTEM_TENANT } from '../../../ipc/request-headers.ts'
 import { type RebuildDeps, rebuildStore } from '../rebuild/rebuild-store.ts'
@@ -57,13 +57,25 @@ export function storeApi(deps: StoreApiDeps): ServiceImpl<typeof StoreService> {
     }),
     backupStore: async ({ path }) => {
       const target = checkedTarget(path, file)
-      stores.db.copyInto(target)
+      copyOut(stores, target)
       const sha256 = await digestOf(target)
       remember(stores, target)
       stores.audit.add({ action: 'store.backup', tenant: SYSTEM_TENANT, detail: { path: target, sha256 } })
       return { path: target, sizeBytes: BigInt(sizeOf(target)), sha256, needs: deps.needs() }
     },
     rebuildStore: () => rebuildStore({ ...deps, clock }),
+  }
+}
+
+/** What stops a copy is where it goes: the store itself is not what failed. Raises store/not-backed-up, input/invalid. */
+function copyOut({ db }: Pick<Stores, 'db'>, path: string): void {
+  try {
+    db.copyInto(path)
+  } catch (cause) {
+    const { code, cause: said } = asFault(cause)
+    if (code !== 'store/unavailable') throw cause
+    const detail = said instanceof Error ? said.message : ''
+    throw new Fault('store/not-backed-up', 'permanent', { path: path.slice(0, 200), detail }, { cause })
   }
 }
 
