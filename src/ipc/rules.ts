@@ -270,9 +270,23 @@ export interface Problem {
 
 const snake = (field: string) => field.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
 
+/** Words of zod's own, where a rule has none. */
+const ZODS = /^(Too (big|small)|Invalid|Expected|Unrecognized)\b/
+
 /** Of a key in a record its own words, which zod keeps below. */
-const messageOf = (issue: z.core.$ZodIssue): string =>
-  (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message
+function messageOf(issue: z.core.$ZodIssue): string {
+  const below = issue.code === 'invalid_key' ? issue.issues[0] : undefined
+  const { message } = below ?? issue
+  return ZODS.test(message) ? boundWords(issue) : message
+}
+
+function boundWords(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'too_big' && issue.code !== 'too_small') return 'it cannot be read as what it has to be'
+  const bound = issue.code === 'too_big' ? `at most ${issue.maximum}` : `at least ${issue.minimum}`
+  const of =
+    issue.origin === 'string' ? ' characters' : ['array', 'set', 'map'].includes(issue.origin) ? ' of them' : ''
+  return `${bound}${of}`
+}
 
 /** Every problem of a request, none when it is fine. For forms, which show them beside the fields. */
 export function problemsOf(rule: RuleName, value: unknown): Problem[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findFault } from '../../../src/ipc/faults.ts'
-import { check, problemsOf } from '../../../src/ipc/rules.ts'
+import { check, problemsOf, type RuleName, rules } from '../../../src/ipc/rules.ts'
 
 const vm = (over: Record<string, unknown> = {}) => ({
   name: 'web-12',
@@ -39,6 +39,13 @@ const faultOf = (run: () => unknown) => {
   }
   throw new Error('nothing was raised')
 }
+
+/** Fields that rules have, each given something that cannot be. */
+const FIELDS = [
+  ...['vm', 'host', 'image', 'name', 'newName', 'url', 'sha256', 'arch', 'kind', 'vcpus', 'memMb', 'diskGb', 'labels'],
+  ...['action', 'user', 'reason', 'serial', 'description', 'limits', 'port', 'guestPort', 'hostPort', 'path', 'spanS'],
+  ...['cloudInit', 'sshAuthorizedKeys', 'login', 'publicKey', 'clockPolicy', 'autostartDelayS', 'requestId', 'limit'],
+]
 
 describe('rules', () => {
   it('let a request through that keeps them all', () => {
@@ -97,5 +104,16 @@ describe('rules', () => {
   it('never put a secret into a fault', () => {
     const fault = faultOf(() => check('sshWay', ssh({ password: 's3cret'.repeat(300) })))
     expect(JSON.stringify(fault?.toData())).not.toContain('s3cret')
+  })
+
+  it('say what is too long or too much in their own words, of every rule', () => {
+    const long = 'x'.repeat(65_536)
+    const said = (Object.keys(rules) as RuleName[]).flatMap((name) =>
+      [long, -1, 1e300, [long], { [long]: long }, null].flatMap((bad) =>
+        problemsOf(name, Object.fromEntries(FIELDS.map((field) => [field, bad]))),
+      ),
+    )
+    expect(said.length).toBeGreaterThan(100)
+    expect(said.filter(({ problem }) => /Too (big|small)|Invalid|expected|Unrecognized/.test(problem))).toEqual([])
   })
 })
