@@ -1,7 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { AuditEntrySchema } from '../../../src/ipc/gen/eitri/fleet/v1/audit_pb.js'
 import type { FleetState } from '../../../src/ipc/gen/eitri/fleet/v1/fleet_pb.js'
-import { at } from './rows.ts'
+import { aTask, at } from './rows.ts'
+import { busyScene } from './scenes.ts'
 
 const MIN = 60_000
 const HOUR = 60 * MIN
@@ -103,4 +104,54 @@ export function aTrail({ hosts, vms }: FleetState, now: number) {
     }),
     entry(52 * HOUR, { action: 'host.add', hostId: host('edge-1'), detail: { name: 'edge-1' } }),
   ]
+}
+
+/** What hosts are carrying out, and what was cut short with the app. */
+export function vmActsScene(now: number): FleetState {
+  const fleet = busyScene(now)
+  const vmId = (name: string) => fleet.vms.find((vm) => vm.name === name)?.id ?? ''
+  const by = { user: 'ada', client: 'app' }
+  fleet.tasks.push(
+    aTask({
+      ...{ kind: 'create_vm', subject: 'ci-runner-7', state: 'running', createdAt: at(now - 9000), ...by },
+      vmId: vmId('ci-runner-7'),
+      steps: [
+        { name: 'Tell rack2-07', state: 'done', startedAt: at(now - 9000), endedAt: at(now - 8800) },
+        {
+          ...{ name: 'Make the VM', state: 'running', detail: 'copying disk', startedAt: at(now - 8800) },
+          ...{ doneBytes: 15_100_000n, totalBytes: 24_600_000n },
+        },
+        { name: 'Start it', state: 'waiting' },
+      ],
+    }),
+    aTask({
+      ...{ kind: 'start_vm', subject: 'mail-1', state: 'running', createdAt: at(now - 3 * MIN), ...by },
+      vmId: vmId('mail-1'),
+      steps: [
+        { name: 'Tell edge-1', state: 'running', detail: 'waits for edge-1', startedAt: at(now - 3 * MIN) },
+        { name: 'Start it', state: 'waiting' },
+      ],
+    }),
+    aTask({
+      ...{ kind: 'stop_vm', subject: 'web-12', state: 'superseded', vmId: vmId('web-12'), ...by },
+      ...{ createdAt: at(now - 5 * MIN), endedAt: at(now - 5 * MIN + 1200) },
+      steps: [
+        { name: 'Tell rack2-07', state: 'done' },
+        { name: 'Stop it', state: 'running' },
+      ],
+    }),
+    aTask({
+      ...{ kind: 'add_host', subject: 'edge-2', state: 'failed', ...by },
+      ...{ createdAt: at(now - 20 * MIN), endedAt: at(now - 19 * MIN) },
+      steps: [
+        { name: 'Connect', state: 'done' },
+        { name: 'Install agent', state: 'failed' },
+      ],
+      fault: {
+        ...{ code: 'task/interrupted', disposition: 'permanent', id: '77aa51' },
+        params: { kind: 'add_host', subject: 'edge-2', step: 'Install agent' },
+      },
+    }),
+  )
+  return fleet
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { aTrail } from './activity-scene.ts'
+import { aTrail, vmActsScene } from './activity-scene.ts'
 import type { FakeFleet } from './fake-fleet.ts'
 import { calmScene, pressingScene } from './fleet-scene.ts'
 import { busyScene, clockScene } from './scenes.ts'
@@ -129,6 +129,8 @@ export const ACTIVITY_SHOTS: Shot[] = [
   { name: 'ac4-activity-bad-since', path: '/activity?filter=since%3Ayesterday', scene: busyScene },
   { name: 'ac5-tasks', path: '/tasks', scene: pressingScene, size: TALL },
   { name: 'ac6-tasks-dark', path: '/tasks', scene: pressingScene, dark: true },
+  { name: 'ac8-vm-tasks', path: '/tasks', scene: vmActsScene, size: TALL },
+  { name: 'ac9-vm-tasks-dark', path: '/tasks', scene: vmActsScene, dark: true, size: TALL },
   {
     name: 'fl5-fleet-recent',
     path: '/vms',

@@ -133,9 +133,9 @@ export class RunningTask implements TaskContext {
     state: 'done' | 'failed' | 'cancelled',
     outcome: { resultId?: string; fault?: FaultData; goesOn?: TaskRow['goesOn'] },
   ): void {
-    const steps = this.#row.steps.map((step) =>
-      step.state === 'running' ? { ...step, state: 'failed' as const } : step,
-    )
+    // What another act took the place of did not fail.
+    const left = state === 'cancelled' && this.#row.goesOn?.how === 'watched' ? 'skipped' : 'failed'
+    const steps = this.#row.steps.map((step) => (step.state === 'running' ? ({ ...step, state: left } as const) : step))
     const endedAt = new Date(this.#clock.now())
     this.#save({
       state,

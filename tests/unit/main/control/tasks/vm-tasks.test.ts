@@ -163,6 +163,11 @@ describe('the task of an act on a VM', () => {
       state: 'cancelled',
       goesOn: { watch: { endedBy: 'start' } },
     })
+    expect(
+      tasks()
+        .find(({ id }) => id === stop?.id)
+        ?.steps.map(({ state }) => state),
+    ).not.toContain('failed')
     expect(audit.ends([stop?.id ?? '']).get(stop?.id ?? '')?.result).toBe('superseded')
   })
 
