@@ -57,13 +57,14 @@ export interface HostsApiDeps extends HostLifeApiDeps {
 /** Hosts: what takes time becomes a task, and the answer does not wait for it. */
 export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
   const { hosts, view, links } = deps
+  const adding: Adding = new Map()
   deps.tasks.goOnWith({ remove_host: removalAgain(deps) })
   const resolve = (request: { host: string }, context: HandlerContext) =>
     hosts.resolve(principalOf(context).tenant, check('hostRef', request).host)
   return {
     listHosts: (_, context) => ({ hosts: view.hosts(principalOf(context).tenant) }),
     getHost: (request, context) => ({ host: view.host(resolve(request, context)) }),
-    addHost: (request, context) => addHost(deps, principalOf(context).tenant, request),
+    addHost: (request, context) => addHost(deps, principalOf(context).tenant, request, adding),
     removeHost: async (request, context) => removeHost(deps, resolve(request, context), request),
     reconnectHost: (request, context) => {
       links.tryNow(resolve(request, context).id)
@@ -86,7 +87,16 @@ export function hostsApi(deps: HostsApiDeps): ServiceImpl<typeof HostService> {
   }
 }
 
-function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, tenant: string, request: AddHostRequest) {
+/** Hosts being added now, by tenant and name: which task, and of which place. */
+type Adding = Map<string, { id: string; place: string }>
+
+/** Asked for twice it is one task; another place under a name that is being added is refused. */
+function addHost(
+  { hosts, tasks, view, onboarding }: HostsApiDeps,
+  tenant: string,
+  request: AddHostRequest,
+  adding: Adding,
+) {
   const { name } = check('addHost', request)
   const input: AddHostInput = { tenant, name, way: wayOf(request) }
   const known = hosts.findByName(tenant, name)
@@ -94,7 +104,14 @@ function addHost({ hosts, tasks, view, onboarding }: HostsApiDeps, tenant: strin
   // One that joined may be let in again under its name: its token says so.
   const joins = input.way.kind === 'ssh' && input.way.joined
   if (known && !joins) throw new Fault('host/name-taken', 'conflict', { host: name })
+  const key = `${tenant} ${name}`
+  const place = placeOf(input.way)
+  const running = adding.get(key)
+  if (running?.place === place) return { task: taskView(tasks.get(tenant, running.id)) }
+  if (running) throw new Fault('host/name-taken', 'conflict', { host: name })
   const id = tasks.start(tenant, 'add_host', name, (task) => onboarding.addHost(input, task))
+  adding.set(key, { id, place })
+  void tasks.ended(id).finally(() => adding.delete(key))
   return { task: taskView(tasks.get(tenant, id)) }
 }
 
@@ -124,6 +141,9 @@ function wayOf({ way }: AddHostRequest): AddHostInput['way'] {
   if (way.case === 'ssh') return { kind: 'ssh', ...sshInputOf(way.value) }
   throw new Fault('input/invalid', 'permanent', { field: 'way', problem: 'say local or ssh', value: '' })
 }
+
+const placeOf = (way: AddHostInput['way']): string =>
+  way.kind === 'local' ? 'this computer' : JSON.stringify([way.user, way.host, way.port])
 
 async function removeHost(deps: HostsApiDeps, host: HostRow, options: { force: boolean; uninstall: boolean }) {
   const rows = deps.vms.listByHost(host.id)

@@ -30,6 +30,7 @@ function anApi() {
   const added: AddHostInput[] = []
   const did: string[] = []
   let uninstallFails: Fault | undefined
+  let onboarded: Promise<void> | undefined
   const api = hostsApi({
     ...stores,
     registry,
@@ -58,6 +59,7 @@ function anApi() {
       shown: { ofHost: () => undefined, ofWay: async () => undefined },
       async addHost(input) {
         added.push(input)
+        await onboarded
         return { resultId: 'h' }
       },
       async signIn(hostId, keep) {
@@ -105,6 +107,12 @@ function anApi() {
         return killed.start('default', 'remove_host', 'rack', () => new Promise<never>(() => {}), { host: hostId })
       },
     },
+    /** Adding takes until the returned function is called. */
+    holdAdding: () => {
+      const held = Promise.withResolvers<void>()
+      onboarded = held.promise
+      return held.resolve
+    },
     failUninstall: (fault: Fault) => {
       uninstallFails = fault
     },
@@ -114,6 +122,18 @@ function anApi() {
 const ssh = (value: object) => ({ name: 'rack', way: { case: 'ssh' as const, value } })
 
 describe('hosts API', () => {
+  it('that are asked for twice are added once; another place under that name is refused', async () => {
+    const { add, added, tasks, holdAdding } = anApi()
+    const goOn = holdAdding()
+    const [first, second] = await Promise.all([add(ssh({ host: 'rack' })), add(ssh({ host: 'rack' }))])
+    expect(second.task?.id).toBe(first.task?.id)
+    await expect(add(ssh({ host: 'other' }))).rejects.toMatchObject({ code: 'host/name-taken' })
+    goOn()
+    await tasks.ended(first.task?.id ?? '')
+    expect(added).toHaveLength(1)
+    expect((await add(ssh({ host: 'other' }))).task?.id).not.toBe(first.task?.id)
+  })
+
   it('answers an onboarding at once with its task; there is no host until it is done', async () => {
     const { add, added, tasks, hosts } = anApi()
     const { task, host } = await add(ssh({ host: 'rack', user: 'ops', port: 2222, useSudo: true, password: 'pw' }))
