@@ -45,7 +45,7 @@ const readTheLog: NonNullable<Shot['act']> = async (page) => {
   await page.getByRole('link', { name: 'Console', exact: true }).first().click()
   await page.getByRole('button', { name: 'Console actions' }).click()
   await page.getByRole('menuitem', { name: 'Read the log…' }).click()
-  await page.getByText('step 399 of the boot').waitFor()
+  await page.getByRole('dialog').getByText('step 399 of the boot').waitFor()
   await page.getByLabel('Find').fill('step 39')
 }
 

@@ -55,6 +55,11 @@ export function ReadLog({ vmId, name, end, onClose, onSave }: ReadLogProps) {
     void read(pageBefore(end, 0n), () => true)
     return () => stop.current?.abort(new Error('closed'))
   }, [read, end])
+  const list = useRef<HTMLElement>(null)
+  // a page is read from its end, as it is nearest to what was shown before
+  useEffect(() => {
+    if (shown) list.current?.scrollTo({ top: list.current.scrollHeight })
+  }, [shown])
   const found = linesWith(shown?.lines ?? [], words)
   const earlier = shown && pageBefore(shown.from, shown.head)
   const later = shown && pageAfter(shown.until, end)
@@ -106,6 +111,7 @@ export function ReadLog({ vmId, name, end, onClose, onSave }: ReadLogProps) {
         {why ? <span className="text-bad">It could not be read: {why}</span> : reading}
       </p>
       <section
+        ref={list}
         aria-label={`Lines of the log of ${name}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls and holds no control has to be reached by keys
         tabIndex={0}

@@ -68,7 +68,11 @@ function MemoryCell({ host }: { host: Host }) {
 function NameCell({ host }: { host: Host }) {
   return (
     <span className="flex min-w-0 items-baseline gap-2">
-      <a href={hrefOf({ page: 'host', id: host.id, tab: 'overview' })} className="truncate font-medium hover:underline">
+      <a
+        href={hrefOf({ page: 'host', id: host.id, tab: 'overview' })}
+        title={host.name}
+        className="truncate font-medium hover:underline"
+      >
         {host.name}
       </a>
       {host.status === 'decommissioning' && <span className="text-faint text-xs">being removed</span>}
@@ -118,7 +122,7 @@ export const hostColumns: TableColumn<Host>[] = [
     sort: (h) => stateRank(hostState(h, Date.now())),
     cell: (h) => <HostState host={h} />,
   },
-  { id: 'name', header: 'Name', width: '176px', fixed: true, sort: (h) => h.name, cell: (h) => <NameCell host={h} /> },
+  { id: 'name', header: 'Name', width: '14%', fixed: true, sort: (h) => h.name, cell: (h) => <NameCell host={h} /> },
   {
     id: 'address',
     header: 'Address',
@@ -156,7 +160,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'cpu',
     header: 'CPU',
-    width: '104px',
+    width: '116px',
     from: 'middle',
     sort: (h) => hostUse(h).cpu?.used,
     cell: (h) => <CpuCell host={h} />,
@@ -164,7 +168,7 @@ export const hostColumns: TableColumn<Host>[] = [
   {
     id: 'memory',
     header: 'RAM used',
-    width: '132px',
+    width: '146px',
     from: 'middle',
     sort: (h) => hostUse(h).memory?.used,
     cell: (h) => <MemoryCell host={h} />,
