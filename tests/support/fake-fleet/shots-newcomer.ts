@@ -46,7 +46,7 @@ const readTheLog: NonNullable<Shot['act']> = async (page) => {
   await page.getByRole('button', { name: 'Console actions' }).click()
   await page.getByRole('menuitem', { name: 'Read the log…' }).click()
   await page.getByRole('dialog').getByText('step 399 of the boot').waitFor()
-  await page.getByLabel('Find').fill('step 39')
+  await page.getByRole('textbox', { name: 'Find' }).fill('step 39')
 }
 
 /** What a person sees who has not used it before. */
