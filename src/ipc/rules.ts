@@ -280,7 +280,13 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return ZODS.test(message) ? boundWords(issue) : message
 }
 
+function wantsNumber(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'invalid_type') return ['number', 'int'].includes(issue.expected)
+  return issue.code === 'invalid_union' && issue.errors.some((below) => below.some(wantsNumber))
+}
+
 function boundWords(issue: z.core.$ZodIssue): string {
+  if (wantsNumber(issue)) return 'use a whole number'
   if (issue.code !== 'too_big' && issue.code !== 'too_small') return 'it cannot be read as what it has to be'
   const bound = issue.code === 'too_big' ? `at most ${issue.maximum}` : `at least ${issue.minimum}`
   const of =
