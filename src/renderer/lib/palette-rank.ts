@@ -16,7 +16,8 @@ export interface IndexedEntry<T extends PaletteEntry> {
   words: string
 }
 
-const MAX_RESULTS = 50
+/** Twice what the list has room for; who does not see it there types one more letter. */
+const MAX_RESULTS = 24
 const RANKS = 4
 
 /** What is typed is only looked up in it. */

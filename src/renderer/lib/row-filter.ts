@@ -3,6 +3,16 @@ import { type FilterRecord, type FilterTerm, matchesPrepared, type PreparedRecor
 /** What a row offers to a filter. `epoch` is a coarse time, for words that change by it. */
 export type RecordOf<T> = (row: T, epoch: number) => FilterRecord
 
+/** Whether what did not match before cannot match now: a letter or a word was added. */
+function isNarrower(terms: readonly FilterTerm[], before: readonly FilterTerm[] = []): boolean {
+  if (before.length === 0) return false
+  return before.every(({ field, text, not }, i) => {
+    const now = terms[i]
+    if (now === undefined || now.field !== field || now.not !== not) return false
+    return not ? now.text === text : now.text.includes(text)
+  })
+}
+
 /** Rows that match a filter, kept while they change: only changed rows are matched again. */
 export class RowFilter<T extends object> {
   readonly #recordOf: RecordOf<T>
@@ -24,19 +34,22 @@ export class RowFilter<T extends object> {
     const before = this.#rows
     if (epoch !== this.#epoch) this.#prepared = new WeakMap()
     this.#rows = rows
-    this.#terms = terms
-    this.#epoch = epoch
     if (terms.length === 0) {
+      this.#terms = terms
+      this.#epoch = epoch
       this.#shown = rows
       return rows
     }
+    const narrower = epoch === this.#epoch && isNarrower(terms, this.#terms)
+    this.#terms = terms
+    this.#epoch = epoch
     let changed = anew || rows.length !== before.length
     const matches: boolean[] = new Array(rows.length)
     for (let i = 0; i < rows.length; i++) {
       const row = rows[i]!
       const same = row === before[i]
       const was = this.#matches[i] ?? false
-      const is = same && !anew ? was : matchesPrepared(this.prepare(row), terms)
+      const is = same && (!anew || (narrower && !was)) ? was : matchesPrepared(this.prepare(row), terms)
       if (!same && (was || is)) changed = true
       matches[i] = is
     }

@@ -14,10 +14,14 @@ export interface PlacedRow<T> {
   key: SortKey
   /** Rows of the same key stay in the order they came in. */
   seq: number
+  /** The list it was last in. */
+  list: number
 }
 
 /** More than one changed row in this many are sorted anew instead of put in one by one. */
 const ANEW = 8
+/** Rows that left and may come back, as they do when a filter is taken off, keep their place; more are forgotten. */
+const MAX_LEFT = 20_000
 /** As wide as a number in text is made. */
 const ZEROS = '0'.repeat(12)
 
@@ -47,10 +51,14 @@ function isDigit(text: string, at: number): boolean {
 export class RowOrder<T extends object> {
   readonly #idOf: (row: T) => string
   #rows: readonly T[] = []
+  /** Those of `#rows`, one by one. */
   #placed: PlacedRow<T>[] = []
   #byId = new Map<string, PlacedRow<T>>()
-  #sorted: PlacedRow<T>[] = []
+  /** In order, those that left among them. */
+  #order: PlacedRow<T>[] = []
+  #shown: readonly PlacedRow<T>[] = []
   #by: Ordering<T> | undefined
+  #list = 0
   #seq = 0
   #late = false
   /** Of each ordering, for as long as a row is there: a second look at a column costs nothing. */
@@ -74,17 +82,23 @@ export class RowOrder<T extends object> {
       return this.#sortAll()
     }
     this.#by = by
-    if (rows === this.#rows) return this.#late && !held ? this.#sortAll() : this.#sorted
-    const { moved, fresh, gone } = this.#take(rows)
+    if (rows === this.#rows) return this.#late && !held ? this.#sortAll() : this.#shown
+    const { moved, fresh, back } = this.#take(rows)
     const away = moved.size + fresh.length
-    if (!held && (this.#late || away * ANEW > rows.length)) return this.#sortAll()
-    const leaves = (one: PlacedRow<T>) => gone.has(one) || (!held && moved.has(one))
-    const stay = moved.size + gone.size === 0 ? this.#sorted.slice() : this.#sorted.filter((one) => !leaves(one))
     if (held) {
-      this.#late ||= away > 0
-      this.#sorted = [...stay, ...fresh]
-    } else this.#sorted = away === 0 ? stay : merge(stay, [...moved, ...fresh].sort(this.#compare), this.#compare)
-    return this.#sorted
+      this.#late ||= away + back.length > 0
+      this.#shown = [...this.#shown.filter((one) => this.#isIn(one)), ...back, ...fresh]
+      // Where those stand that are new is found out once rows may move.
+      return this.#shown
+    }
+    const tooMany = this.#byId.size > rows.length + MAX_LEFT
+    if (this.#late || tooMany || away * ANEW > rows.length) return this.#sortAll()
+    if (away > 0) {
+      const stay = moved.size === 0 ? this.#order : this.#order.filter((one) => !moved.has(one))
+      this.#order = merge(stay, [...moved, ...fresh].sort(this.#compare), this.#compare)
+    }
+    this.#shown = this.#order.filter((one) => this.#isIn(one))
+    return this.#shown
   }
 
   /** What a row is sorted by, made once; asked for ahead of time it is ready when somebody sorts by it. */
@@ -105,29 +119,34 @@ export class RowOrder<T extends object> {
     return (a.key < b.key ? -1 : 1) * (this.#by?.desc ? -1 : 1)
   }
 
-  #sortAll(): readonly PlacedRow<T>[] {
-    this.#late = false
-    this.#sorted = this.#placed.slice().sort(this.#compare)
-    return this.#sorted
+  #isIn(one: PlacedRow<T>): boolean {
+    return one.list === this.#list
   }
 
-  /** Takes the rows in and says which no longer stand where they should, which are new, and which are gone. */
+  #sortAll(): readonly PlacedRow<T>[] {
+    this.#late = false
+    for (const one of this.#byId.values()) if (!this.#isIn(one)) this.#byId.delete(one.id)
+    this.#order = this.#placed.slice().sort(this.#compare)
+    this.#shown = this.#order
+    return this.#shown
+  }
+
+  /** Takes the rows in and says which no longer stand where they should, which are new, and which are there again. */
   #take(rows: readonly T[]) {
     const moved = new Set<PlacedRow<T>>()
     const fresh: PlacedRow<T>[] = []
+    const back: PlacedRow<T>[] = []
     const before = this.#rows
-    const placed = this.#placed
     this.#rows = rows
-    if (rows.length === before.length && this.#takeInPlace(rows, before, moved))
-      return { moved, fresh, gone: new Set<PlacedRow<T>>() }
-    const gone = new Set(placed)
+    if (rows.length === before.length && this.#takeInPlace(rows, before, moved)) return { moved, fresh, back }
+    const last = this.#list++
     this.#placed = rows.map((row) => {
       const one = this.#placeOf(row, moved, fresh)
-      gone.delete(one)
+      if (one.list < last) back.push(one)
+      one.list = this.#list
       return one
     })
-    for (const one of gone) this.#byId.delete(one.id)
-    return { moved, fresh, gone }
+    return { moved, fresh, back }
   }
 
   /** The common case: the same rows in the same places, some of them newer. False = it is another list. */
@@ -149,7 +168,13 @@ export class RowOrder<T extends object> {
       if (known.row !== row) this.#renew(known, row, moved)
       return known
     }
-    const made: PlacedRow<T> = { id, row, key: this.#by && this.keyOf(row, this.#by), seq: this.#seq++ }
+    const made: PlacedRow<T> = {
+      id,
+      row,
+      key: this.#by && this.keyOf(row, this.#by),
+      seq: this.#seq++,
+      list: this.#list,
+    }
     this.#byId.set(id, made)
     fresh.push(made)
     return made

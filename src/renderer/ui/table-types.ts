@@ -44,6 +44,8 @@ export interface TableProps<T> {
   onKey?: (key: string, row: T) => boolean
   /** Rows under rows, by the id of the one above. */
   tree?: { parentOf: (row: T) => string | undefined }
+  /** Stands where rows would when there are none: the table itself stays, and what it has made ready. */
+  none?: ReactNode
   /** What is shown now (the filter): another one starts at the top again. */
   viewKey?: string
 }

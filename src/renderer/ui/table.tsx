@@ -1,4 +1,5 @@
 import { memo, type RefObject, useCallback, useMemo, useRef, useState } from 'react'
+import { cx } from '../lib/class-names.ts'
 import {
   allToggled,
   type Chosen,
@@ -96,7 +97,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of the rows inside bubble up to here */}
       <div
         ref={scroller}
-        className="min-h-0 flex-1 overflow-auto [overflow-anchor:none]"
+        className={cx('min-h-0 overflow-auto [overflow-anchor:none]', (lines.length > 0 || !props.none) && 'flex-1')}
         onKeyDown={(event) => {
           hold.touch()
           onKeyDown(event)
@@ -129,6 +130,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
           <Body {...{ scroller, lines, at, rowHeight, columns, acts }} dimmed={props.dimmed} selection={selection} />
         </table>
       </div>
+      {lines.length === 0 && props.none && <div className="min-h-0 flex-1 overflow-auto">{props.none}</div>}
       {count && (
         <SelectionBar count={count} onAll={() => chooseAll(true)} onClear={() => chooseAll(false)}>
           {bulk?.(counted.filter((id) => selection?.selected.has(id)))}

@@ -74,19 +74,29 @@ export function VmsPage({ filter }: { filter: string }) {
     >
       {vms.length === 0 ? (
         <NoVms isScoped={all > 0} />
-      ) : shown.length === 0 ? (
-        <EmptyState icon={Monitor} title="No VM matches">
-          <p>
-            {plural(vms.length, 'VM')} {vms.length === 1 ? 'is' : 'are'} hidden by the filter.
-          </p>
-          <Button onClick={() => setFilter('')}>Clear the filter</Button>
-        </EmptyState>
       ) : (
-        <VmsView {...{ view, filter, hosts, selected }} vms={shown} onSelect={choose} onBulk={setBulk} />
+        <VmsView
+          {...{ view, filter, hosts, selected }}
+          vms={shown}
+          onSelect={choose}
+          onBulk={setBulk}
+          none={<NoMatch hidden={vms.length} onClear={() => setFilter('')} />}
+        />
       )}
       <BulkRuns />
       {sheet && (bulk.act.do === 'labels' ? <BulkLabels {...sheet} /> : <BulkSheet {...sheet} act={bulk.act} />)}
     </Page>
+  )
+}
+
+function NoMatch({ hidden, onClear }: { hidden: number; onClear: () => void }) {
+  return (
+    <EmptyState icon={Monitor} title="No VM matches">
+      <p>
+        {plural(hidden, 'VM')} {hidden === 1 ? 'is' : 'are'} hidden by the filter.
+      </p>
+      <Button onClick={onClear}>Clear the filter</Button>
+    </EmptyState>
   )
 }
 

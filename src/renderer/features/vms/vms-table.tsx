@@ -43,15 +43,14 @@ function NameCell({ vm }: { vm: Vm }) {
 }
 
 function StateCell({ vm }: { vm: Vm }) {
-  const progress = vmProgress(vm)
+  const fraction = vm.deletedAt || vm.hostUnknown ? undefined : vmProgress(vm)?.fraction
+  if (fraction === undefined) return <VmState vm={vm} />
   return (
     <span className="flex flex-col gap-0.5">
       <VmState vm={vm} />
-      {progress?.fraction !== undefined && !vm.deletedAt && !vm.hostUnknown && (
-        <span className="h-0.5 w-24 overflow-hidden rounded-full bg-sunken" aria-hidden>
-          <span className="block h-full bg-info" style={{ width: `${progress.fraction * 100}%` }} />
-        </span>
-      )}
+      <span className="h-0.5 w-24 overflow-hidden rounded-full bg-sunken" aria-hidden>
+        <span className="block h-full bg-info" style={{ width: `${fraction * 100}%` }} />
+      </span>
     </span>
   )
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo } from 'react'
+import { type ReactNode, useCallback, useMemo } from 'react'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { go } from '../../routes.ts'
@@ -20,6 +20,8 @@ interface VmsViewProps {
   selected: ReadonlySet<string>
   onSelect: (next: ReadonlySet<string>) => void
   onBulk: (bulk: { act: BulkAct; ids: readonly string[] }) => void
+  /** Shown when there is no VM to show. */
+  none: ReactNode
 }
 
 const idOf = (row: { id: string }) => row.id
@@ -29,7 +31,7 @@ const SORT = { id: 'name', desc: false }
 
 /** The VMs as one list or under their hosts, with the keys of a row and what can be done with the chosen ones. */
 export function VmsView(props: VmsViewProps) {
-  const { view, filter, vms, selected, onSelect, onBulk } = props
+  const { view, filter, vms, selected, onSelect, onBulk, none } = props
   const onKey = useRowKeys()
   const bulk = (ids: readonly string[]) => <BulkActs ids={ids} onAct={(act) => onBulk({ act, ids })} />
   if (view === 'tree') return <Tree {...props} onKey={onKey} bulk={bulk} />
@@ -48,19 +50,20 @@ export function VmsView(props: VmsViewProps) {
       selection={{ selected, onSelect }}
       bulk={bulk}
       onKey={onKey}
+      none={none}
     />
   )
 }
 
 type TreeProps = VmsViewProps & {
   onKey: (key: string, vm: Vm) => boolean
-  bulk: (ids: readonly string[]) => React.ReactNode
+  bulk: (ids: readonly string[]) => ReactNode
 }
 
 const TREE = { parentOf: (row: TreeRow) => ('vm' in row ? row.vm.hostId : undefined) }
 const membersOf = (row: TreeRow) => ('host' in row ? row.vms.map(idOf) : undefined)
 
-function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk }: TreeProps) {
+function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk, none }: TreeProps) {
   const rows = useMemo(() => treeRows(hosts, vms, filter !== ''), [hosts, vms, filter])
   return (
     <DataTable
@@ -78,6 +81,7 @@ function Tree({ filter, hosts, vms, selected, onSelect, onKey, bulk }: TreeProps
       selection={{ selected, onSelect, membersOf }}
       bulk={bulk}
       onKey={(key, row) => 'vm' in row && onKey(key, row.vm)}
+      none={none}
     />
   )
 }

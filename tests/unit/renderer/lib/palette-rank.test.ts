@@ -59,6 +59,6 @@ describe('the palette', () => {
     const many = paletteIndex(Array.from({ length: 10_000 }, (_, i) => entry('@', `vm-${i}`)))
     const found = paletteResults(many, '9999')
     expect(found[0]?.text).toBe('vm-9999')
-    expect(paletteResults(many, 'vm')).toHaveLength(50)
+    expect(paletteResults(many, 'vm')).toHaveLength(24)
   })
 })

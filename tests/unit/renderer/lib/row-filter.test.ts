@@ -52,6 +52,27 @@ describe('filtered rows', () => {
     expect(looked).toEqual([])
   })
 
+  it.each([
+    ['a letter more', 'w', 'we', ['web-1', 'web-2']],
+    ['a word more', 'web', 'web state:stopped', ['web-2']],
+    ['a word that is turned round', 'web', 'web -state:stopped', ['web-1']],
+    ['a letter less', 'web-1', 'web-', ['web-1', 'web-2']],
+    ['a letter more of what is left out', '-name:web', '-name:web-1', ['web-2', 'db-1']],
+    ['a field in place of a word', 'state', 'state:', ['web-1', 'web-2', 'db-1']],
+    ['another word first', 'web', 'db web', []],
+  ])('are those of the whole text after %s', (_what, before, after, expected) => {
+    const { filter } = aFilter()
+    filter.update(rows, terms(before), 0)
+    expect(filter.update(rows, terms(after), 0).map(({ name }) => name)).toEqual(expected)
+  })
+
+  it('find a row that came to match while what it did not match grew longer', () => {
+    const { filter } = aFilter()
+    filter.update(rows, terms('state:stop'), 0)
+    const newer = [{ name: 'web-1', state: 'Stopped' }, rows[1]!, rows[2]!]
+    expect(filter.update(newer, terms('state:stopp'), 0).map(({ name }) => name)).toEqual(['web-1', 'web-2'])
+  })
+
   it('are looked at anew in another minute', () => {
     const { filter, looked } = aFilter()
     const web = terms('web')

@@ -52,6 +52,25 @@ describe('rows in order', () => {
     expect(ids(order.update([], byName))).toBe('')
   })
 
+  it('gives rows that left and came back the place they have by their newest key', () => {
+    const order = anOrder()
+    const all = Array.from({ length: 30 }, (_, i) => row(`r${i}`, i))
+    order.update(all, byLoad)
+    expect(ids(order.update(all.slice(3, 6), byLoad))).toBe('r3 r4 r5')
+    const changed = all.map((one) => (one.id === 'r4' ? row('r4', 40) : one.id === 'r29' ? row('r29', -1) : one))
+    const again = ids(order.update(changed, byLoad)).split(' ')
+    expect([again[0], again[1], again.at(-1), again.length]).toEqual(['r29', 'r0', 'r4', 30])
+  })
+
+  it('puts rows that came back at the end while it is held', () => {
+    const order = anOrder()
+    const all = [row('a', 1), row('b', 2), row('c', 3)]
+    order.update(all, byLoad)
+    order.update([all[2]!], byLoad)
+    expect(ids(order.update(all, byLoad, true))).toBe('c a b')
+    expect(ids(order.update(all, byLoad))).toBe('a b c')
+  })
+
   it('answers the same array while nothing changed', () => {
     const order = anOrder()
     const rows = [row('b'), row('a')]
@@ -83,6 +102,11 @@ describe('rows in order', () => {
       if (step % 7 === 0) rows = [...rows.slice(0, at), ...rows.slice(at + 1)]
       else if (step % 5 === 0) rows = [...rows.slice(0, at), row(`n${step}`, random(50)), ...rows.slice(at)]
       else rows = rows.map((r, i) => (i === at ? row(r.id, random(50)) : r))
+      if (step % 13 === 0)
+        order.update(
+          rows.filter((_, i) => i % 3 === step % 3),
+          byLoad,
+        )
       const shown = order.update(rows, byLoad, step % 11 === 0).map(({ row: r }) => r.load ?? -1)
       if (!order.isLate) expect(shown).toEqual(shown.slice().sort((a, b) => a - b))
       expect(shown).toHaveLength(rows.length)
