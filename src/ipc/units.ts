@@ -16,6 +16,8 @@ export const LIMITS = {
   consoleChunkBytes: 64 * KiB,
   /** Largest console input message, bytes. */
   consoleInputBytes: 64 * KiB,
+  /** Most that is pasted into a console at once, bytes: a broker holds this for a slow guest, so it arrives whole. */
+  consolePasteBytes: 256 * KiB,
   /** A console sender stops this far past the last ack, and goes on below the low mark. */
   consoleWindowBytes: 512 * KiB,
   consoleWindowLowBytes: 128 * KiB,

@@ -1,12 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ConsoleRequestSchema } from '../../../ipc/gen/eitri/agent/v1/console_pb.js'
-import { KiB } from '../../../ipc/units.ts'
+import { LIMITS } from '../../../ipc/units.ts'
 
 export type ConsoleRequestInit = MessageInitShape<typeof ConsoleRequestSchema>
 
 /** Input waiting for a guest that reads slowly, bytes per viewer: past the mark it asks to stop, past the end it refuses. */
-const INPUT_HIGH_BYTES = 256 * KiB
-const INPUT_MAX_BYTES = 512 * KiB
+const INPUT_HIGH_BYTES = LIMITS.consolePasteBytes
+const INPUT_MAX_BYTES = 2 * LIMITS.consolePasteBytes
 
 /** What one console stream still has to send: the open, the newest ack, input in order. Ends when told. */
 export class ConsoleOutbox implements AsyncIterable<ConsoleRequestInit> {

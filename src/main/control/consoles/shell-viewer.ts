@@ -2,15 +2,15 @@ import type { ConsoleFrame, TerminalSize } from '../../../ipc/console-frames.ts'
 import { cutUtf8 } from '../../../ipc/console-frames.ts'
 import { faultText } from '../../../ipc/fault-text.ts'
 import { asFault } from '../../../ipc/faults.ts'
-import { KiB, LIMITS } from '../../../ipc/units.ts'
+import { LIMITS } from '../../../ipc/units.ts'
 import type { OpenShell, Shell } from './shell.ts'
 import type { ConsoleSink } from './viewer.ts'
 
 type Open = Extract<ConsoleFrame, { type: 'open-shell' }>
 
 /** Typed and not yet taken by the shell, bytes: past the mark the window is asked to stop, past the end it is refused. */
-const INPUT_HIGH_BYTES = 256 * KiB
-const INPUT_MAX_BYTES = 512 * KiB
+const INPUT_HIGH_BYTES = LIMITS.consolePasteBytes
+const INPUT_MAX_BYTES = 2 * LIMITS.consolePasteBytes
 
 /** One window's side of one shell: its bytes from 0, as fast as the window shows them. It ends with its connection. */
 export class ShellViewer {

@@ -4,7 +4,7 @@ import { toastDone } from '../../ui/toasts.tsx'
 import type { ConsoleState } from './console-session.ts'
 import { openShell } from './open.ts'
 import type { OpenConsole } from './open-consoles.ts'
-import { needsGuard } from './paste-text.ts'
+import { needsGuard, tooLongToPaste } from './paste-text.ts'
 import { RESET_VIEW } from './terminal-modes.ts'
 import { cursorLine, isPromptLike, terminalText } from './terminal-text.ts'
 import type { Direction, PaneTarget } from './workspace-layout.ts'
@@ -80,7 +80,7 @@ export function usePaneActs(console: OpenConsole | undefined, { target, state, w
   const terminal = console?.terminal
   const pasted = (text: string) => {
     if (text === '') return
-    if (guard && needsGuard(text)) setSheet({ paste: text })
+    if ((guard && needsGuard(text)) || tooLongToPaste(text) !== undefined) setSheet({ paste: text })
     else console?.paste(text)
   }
   const acts: PaneActs = {

@@ -1,9 +1,8 @@
-import { plural } from '../../lib/format.ts'
+import { LIMITS } from '../../../ipc/units.ts'
+import { formatBytes, plural } from '../../lib/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { visibleText } from './paste-text.ts'
-
-const MAX_PREVIEW = 4000
+import { MAX_PREVIEW, tooLongToPaste, visibleText } from './paste-text.ts'
 
 interface PasteGuardProps {
   text: string
@@ -12,8 +11,10 @@ interface PasteGuardProps {
   onClose: () => void
 }
 
-/** Shows what is about to be typed into a guest when it is more than one line. */
+/** Shows what is about to be typed into a guest when it is more than one line, or why it is not. */
 export function PasteGuard({ text, vmName, onPaste, onClose }: PasteGuardProps) {
+  const bytes = tooLongToPaste(text)
+  if (bytes !== undefined) return <TooLong bytes={BigInt(bytes)} vmName={vmName} onClose={onClose} />
   const lines = text.split(/\r\n|\r|\n/).length
   return (
     <Dialog
@@ -34,6 +35,24 @@ export function PasteGuard({ text, vmName, onPaste, onClose }: PasteGuardProps) 
         {visibleText(text.slice(0, MAX_PREVIEW))}
         {text.length > MAX_PREVIEW && '\n…'}
       </pre>
+    </Dialog>
+  )
+}
+
+function TooLong({ bytes, vmName, onClose }: { bytes: bigint; vmName: string; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Too much to type into ${vmName}`}
+      description={`This is ${formatBytes(bytes)}; at most ${formatBytes(BigInt(LIMITS.consolePasteBytes))} are typed at once, so that all of it arrives. Nothing was typed.`}
+      footer={
+        <Button look="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <p className="text-dim">Copy it into the guest as a file, over SSH, or paste it in parts.</p>
     </Dialog>
   )
 }
