@@ -10,6 +10,8 @@ export interface LogProgress {
   /** The byte it began at, and the oldest its host keeps. */
   first: bigint
   head: bigint
+  /** Why nothing comes now; empty = it is being read. */
+  waiting: string
 }
 
 export interface LogReading {
@@ -38,12 +40,14 @@ export function readLog({ vmId, line, page, write, onProgress, signal }: LogRead
   let acked = 0n
   let writing: Promise<void> = Promise.resolve()
   let over = false
+  let waiting = ''
   const progress = (): LogProgress => ({
     doneBytes: (next ?? first) - first,
     totalBytes: end === undefined ? undefined : end - first,
     missedBytes: missed,
     first,
     head,
+    waiting,
   })
   const settle = (how: () => void) => {
     if (over) return
@@ -60,6 +64,10 @@ export function readLog({ vmId, line, page, write, onProgress, signal }: LogRead
       (error: unknown) => settle(() => reject(error as Error)),
     )
   }
+  const wait = (why: string) => {
+    waiting = why
+    if (!over) onProgress(progress())
+  }
   const take = (bytes: Uint8Array, upTo: bigint) => {
     // The buffer of a message may be used again by then.
     const own = bytes.slice()
@@ -75,7 +83,7 @@ export function readLog({ vmId, line, page, write, onProgress, signal }: LogRead
   }
   const id = line.join({
     onUp: () => line.send({ type: 'open', id, vm: vmId, from: next ?? page?.from ?? 0n, readOnly: true }),
-    onDown: () => {},
+    onDown: () => wait('Eitri is not answering'),
     onFrame: (frame) => {
       if (over) return
       if (frame.type === 'opened') {
@@ -87,7 +95,7 @@ export function readLog({ vmId, line, page, write, onProgress, signal }: LogRead
           head = frame.head
           end = page && page.until < frame.end ? page.until : frame.end
         }
-        onProgress(progress())
+        wait('')
         finishAt(next)
       } else if (frame.type === 'skipped' && next !== undefined && frame.to > next) {
         missed += frame.to - next
@@ -101,7 +109,8 @@ export function readLog({ vmId, line, page, write, onProgress, signal }: LogRead
         next = frame.offset + BigInt(from + wanted.length)
         if (wanted.length > 0) take(wanted, next)
         finishAt(next)
-      } else if (frame.type === 'close') settle(() => reject(new Error(frame.reason)))
+      } else if (frame.type === 'state') wait(frame.link === 'reconnecting' ? frame.detail : '')
+      else if (frame.type === 'close') settle(() => reject(new Error(frame.reason)))
     },
   })
   if (signal.aborted) cancelled()

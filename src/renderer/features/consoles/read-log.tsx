@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { type LogPage, linesWith, logLines, pageAfter, pageBefore } from './log-pages.ts'
-import { readLog } from './log-reader.ts'
+import { type LogProgress, readLog } from './log-reader.ts'
 import { consoleWire } from './open-consoles.ts'
 
 interface ReadLogProps {
@@ -38,8 +38,10 @@ export function ReadLog({ vmId, name, end, onClose, onSave }: ReadLogProps) {
       setWhy('')
       try {
         for (let page = first; page && !mine.signal.aborted; ) {
-          setReading(`Reading from ${formatBytes(page.from)} on…`)
-          const got = await readPage(vmId, page, mine.signal)
+          const { from } = page
+          const onWait = (why: string) =>
+            setReading(why === '' ? `Reading from ${formatBytes(from)} on…` : `Waiting: ${why}`)
+          const got = await readPage(vmId, page, { signal: mine.signal, onWait })
           setShown(got)
           page = isWanted(got.lines) ? undefined : pageBefore(got.from, got.head)
         }
@@ -132,13 +134,22 @@ export function ReadLog({ vmId, name, end, onClose, onSave }: ReadLogProps) {
   )
 }
 
-async function readPage(vmId: string, page: LogPage, signal: AbortSignal): Promise<Shown> {
+interface PageReading {
+  signal: AbortSignal
+  /** Of why nothing comes; empty = it is being read. */
+  onWait: (why: string) => void
+}
+
+async function readPage(vmId: string, page: LogPage, { signal, onWait }: PageReading): Promise<Shown> {
   const parts: Uint8Array[] = []
   const write = async (bytes: Uint8Array) => void parts.push(bytes)
-  const { first, head } = await readLog({ vmId, line: consoleWire, page, write, onProgress: () => {}, signal })
+  onWait('')
+  const onProgress = ({ waiting }: LogProgress) => signal.aborted || onWait(waiting)
+  const { first, head } = await readLog({ vmId, line: consoleWire, page, write, onProgress, signal })
   return {
     from: first,
-    until: page.until,
+    // The host may have let go of all of it meanwhile.
+    until: page.until > first ? page.until : first,
     head,
     lines: logLines(new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer())),
   }

@@ -19,6 +19,15 @@ type Stage =
   | { at: 'done'; progress: LogProgress }
   | { at: 'failed'; why: string }
 
+const BEGINNING: LogProgress = {
+  doneBytes: 0n,
+  totalBytes: undefined,
+  missedBytes: 0n,
+  first: 0n,
+  head: 0n,
+  waiting: '',
+}
+
 /** The whole log of a console from its host into a file, with how far it is and a way to stop. */
 export function SaveLog({ vmId, name, loggedBytes, onClose }: SaveLogProps) {
   const [stage, setStage] = useState<Stage>({ at: 'asking' })
@@ -32,12 +41,13 @@ export function SaveLog({ vmId, name, loggedBytes, onClose }: SaveLogProps) {
       if (!file) return
       const write = (bytes: Uint8Array) => file.write(bytes)
       const onProgress = (progress: LogProgress) => setStage({ at: 'reading', progress })
+      setStage({ at: 'reading', progress: BEGINNING })
       try {
         const progress = await readLog({ vmId, line: consoleWire, write, onProgress, signal: stop.signal })
         await file.close()
         setStage({ at: 'done', progress })
       } catch (error) {
-        await file.abandon()
+        await file.abandon().catch(() => {})
         throw error
       }
     } catch (error) {
@@ -77,7 +87,7 @@ export function SaveLog({ vmId, name, loggedBytes, onClose }: SaveLogProps) {
   )
 }
 
-function Progress({ doneBytes, totalBytes, missedBytes, done }: LogProgress & { done: boolean }) {
+function Progress({ doneBytes, totalBytes, missedBytes, waiting, done }: LogProgress & { done: boolean }) {
   const total = totalBytes ?? 0n
   return (
     <>
@@ -88,6 +98,7 @@ function Progress({ doneBytes, totalBytes, missedBytes, done }: LogProgress & { 
         max={1}
       />
       <p>
+        {waiting !== '' && !done && `Waiting: ${waiting} `}
         {done ? `Saved ${formatBytes(doneBytes - missedBytes)}.` : `${formatBytes(doneBytes)} of ${formatBytes(total)}`}
         {missedBytes > 0n && ` ${formatBytes(missedBytes)} went past what the host keeps meanwhile.`}
       </p>

@@ -47,6 +47,7 @@ function aReading(page?: { from: bigint; until: bigint }) {
       failing = error
     },
     up: () => listener.onUp(),
+    down: () => listener.onDown(),
     opened: (start: bigint, end: bigint, head = 0n) =>
       listener.onFrame({ type: 'opened', id: 5, start, end, head, title: '' }),
     data: (offset: bigint, bytes: string | Uint8Array) =>
@@ -123,6 +124,17 @@ describe('the whole log of a console', () => {
     none.tell({ type: 'close', id: 5, reason: 'there is no VM web' })
     await expect(none.done).rejects.toThrow('there is no VM web')
     expect([stopped.left(), full.left(), none.left()]).toEqual([1, 1, 1])
+  })
+
+  it('says why nothing comes while its host or the app does not answer, until it is read on', async () => {
+    const r = aReading()
+    const why = () => r.told.at(-1)?.waiting
+    r.tell({ type: 'state', id: 5, link: 'reconnecting', detail: 'rack1 does not answer' })
+    expect(why()).toBe('rack1 does not answer')
+    r.down()
+    expect(why()).toBe('Eitri is not answering')
+    r.opened(0n, 4n)
+    expect(why()).toBe('')
   })
 
   it('is read from one byte to another where a page is wanted, or to what is there', async () => {
