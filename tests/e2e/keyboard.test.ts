@@ -25,6 +25,8 @@ test.afterAll(async () => {
   await host?.close()
 })
 
+const BAD_USER_DATA = '#cloud-config\nruncmd:\n  - echo status: ok >/run/mended\n'
+
 /** The first thing a server says at this address; '' while none answers. */
 function greeting(address: string, port: number): Promise<string> {
   return new Promise((resolve) => {
@@ -48,7 +50,11 @@ test('the main path by the keyboard alone', async ({ page }) => {
   await test.step('adds a host of the ssh configuration', async () => {
     await keys.tabToAndEnter(app.link('Add a host over SSH'))
     await expect(page.getByRole('combobox', { name: 'Host' })).toBeFocused()
-    await keys.press('ArrowDown', 'Enter')
+    const option = page.getByRole('option', { name: 'rack1' })
+    await expect(option).toBeVisible()
+    await keys.press('ArrowDown')
+    await expect(option).toHaveAttribute('aria-selected', 'true')
+    await keys.press('Enter')
     await expect(page.getByRole('combobox', { name: 'Host' })).toHaveValue('rack1')
     await keys.press('Enter')
   })
@@ -65,8 +71,25 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await keys.press('Enter')
     await keys.tabTo(page.getByLabel('Name', { exact: true }))
     await keys.type('web1')
+  })
+
+  await test.step('gives it user-data, is told of the mistake in it, and has that mended', async () => {
+    await keys.tabTo(page.getByRole('textbox', { name: 'cloud-init user-data' }))
+    await page.keyboard.insertText(BAD_USER_DATA)
+    await expect(page.getByText(/^User-data: line 3: /)).toBeVisible()
+    await expect(app.button('Create', true)).toBeDisabled()
+    // Tab belongs to the editor until Esc.
+    await keys.press('Escape')
+    await keys.tabToAndEnter(app.button(/^Apply the fix in line 3/))
+    await expect(app.button('Create', true)).toBeEnabled()
+  })
+
+  await test.step('creates it and lands in its console, where the user-data did what it says', async () => {
     await keys.press('Control+Enter')
     await app.seeInTerminal(/web1:~# /, 90_000)
+    await keys.type('until [ -e /run/mended ]; do sleep 1; done; cat /run/mended')
+    await keys.press('Enter')
+    await app.seeInTerminal(/^status: ok$/m)
     await keys.type('echo $((6*7))-ok')
     await keys.press('Enter')
     await app.seeInTerminal(/^42-ok$/m)
@@ -83,6 +106,31 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await keys.press('Enter')
     await app.seeInTerminal(/^54-again$/m)
     await keys.press('F6')
+  })
+
+  await test.step('takes the keyboard of the console in a second window', async () => {
+    const second = await page.context().newPage()
+    const other = new AppPage(second)
+    const hands = new Keyboard(second)
+    await second.goto(page.url())
+    await other.seeInTerminal(/^54-again$/m)
+    await hands.press('F6')
+    await hands.tabToAndEnter(other.button('Take keyboard'))
+    await expect(other.button('Take keyboard')).toHaveCount(0)
+    await hands.type('echo $((6*8))-taken')
+    await hands.press('Enter')
+    await app.seeInTerminal(/^48-taken$/m)
+    await expect(app.button('Take keyboard')).toBeVisible()
+    await second.close()
+  })
+
+  await test.step('has its clock set again', async () => {
+    await keys.press('g', 'k')
+    await expect(app.row('web1').getByText(/^In step/)).toBeVisible({ timeout: 60_000 })
+    await keys.tabToAndEnter(app.button('Re-sync the clock of web1'))
+    await expect(page.getByText(/^Clock of web1 on rack1: In step/)).toBeVisible({ timeout: 30_000 })
+    await keys.press('g', 'v', 'j', 'Enter')
+    await expect(page.getByRole('heading', { name: 'web1' })).toBeVisible()
   })
 
   await test.step('publishes the port of its SSH server, which answers there', async () => {
@@ -123,6 +171,15 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await expect(app.row('web1').getByText('Stopped')).toBeVisible({ timeout: 20_000 })
     await keys.press('j')
     await expect(app.row('web1')).toBeFocused()
+  })
+
+  await test.step('starts all it has chosen', async () => {
+    await keys.press('x')
+    await keys.tabToAndEnter(app.button('Start…', true))
+    const sheet = page.getByRole('dialog')
+    await expect(sheet.getByText('web1')).toBeVisible()
+    await keys.tabToAndEnter(sheet.getByRole('button', { name: /^Start / }))
+    await expect(app.row('web1').getByText('Running', { exact: true })).toBeVisible({ timeout: 60_000 })
   })
 
   await test.step('goes wherever it likes', async () => {
