@@ -18,8 +18,10 @@ const OPENINGS = 12
 /** Ten minutes say whether it grows, once each VM was changed twice; a short run only whether it grows without bound. */
 const HEAP = {
   long: { warmUpMs: 240_000, measuredMs: 600_000, sampleMs: 15_000, mbPerH: 1 },
-  short: { warmUpMs: 220_000, measuredMs: 60_000, sampleMs: 5_000, mbPerH: 30 },
+  short: { warmUpMs: 220_000, measuredMs: 60_000, sampleMs: 10_000, mbPerH: 30 },
 }
+/** Until what was told is drawn and what is done while idle is done. */
+const PAUSE_MS = 2000
 const MB = 1 << 20
 
 /** rows_10000_*: the VM table over 10,000 rows at 100 changes a second, in a real browser. */
@@ -30,32 +32,44 @@ export async function benchRows(say: (line: string) => void, long: boolean): Pro
   })
   const fleet = new FakeFleet(bigScene(SIZE, Date.now()))
   const served = await serveFake(fleet, new FakeConsole(''))
-  const stop = changing(fleet)
+  const changes = new Changes(fleet)
+  changes.go()
   try {
-    return await measured(browser, `${served.url}/#/vms`, { say, long })
+    return await measured(browser, `${served.url}/#/vms`, { say, long, changes })
   } finally {
-    stop()
+    changes.pause()
     await browser.close()
     await served.close()
   }
 }
 
-/** Tells so many changes a second until the function it returns is called. */
-function changing(fleet: FakeFleet): () => void {
-  const changes = bigChanges(fleet)
-  let told = 0
-  const began = performance.now()
-  const timer = setInterval(() => {
-    const due = ((performance.now() - began) * UPDATES_PER_S) / 1000
-    while (told++ < due) changes.next()
-  }, TICK_MS)
-  return () => clearInterval(timer)
+/** Tells so many changes a second, save while it pauses. */
+class Changes {
+  readonly #changes
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(fleet: FakeFleet) {
+    this.#changes = bigChanges(fleet)
+  }
+
+  go(): void {
+    const began = performance.now()
+    let told = 0
+    this.#timer = setInterval(() => {
+      const due = ((performance.now() - began) * UPDATES_PER_S) / 1000
+      while (told++ < due) this.#changes.next()
+    }, TICK_MS)
+  }
+
+  pause(): void {
+    clearInterval(this.#timer)
+  }
 }
 
 async function measured(
   browser: Browser,
   url: string,
-  { say, long }: { say: (line: string) => void; long: boolean },
+  { say, long, changes }: { say: (line: string) => void; long: boolean; changes: Changes },
 ): Promise<BenchResult[]> {
   const blank = await newPage(browser, 'data:text/html,<input aria-label="Filter">')
   const still = await framesPerSecond(blank, false)
@@ -75,7 +89,7 @@ async function measured(
   say(`rows: a click that sorts to paint: ${inWords(sorted)}`)
   const opened = await openings(page)
   say(`rows: the palette opens: ${inWords(opened.open)}; its answer to a key: ${inWords(opened.keys)}`)
-  const heap = await heapSlope(page, long ? HEAP.long : HEAP.short, say)
+  const heap = await heapSlope(page, { ...(long ? HEAP.long : HEAP.short), changes, say })
   if (errors.length > 0) throw new Error(`the page complained: ${errors[0]}`)
   const still60 = { what: 'frames of a page that stands still', value: still }
   const bareKey = { what: 'a key in an empty page, p95', value: key }
@@ -198,11 +212,16 @@ async function openings(page: Page): Promise<{ open: number[]; keys: number[] }>
   return { open, keys }
 }
 
-/** MB an hour the heap in use grows by, by the line that fits all samples best; garbage is collected before each. */
+/** MB an hour the heap in use grows by, by the line that fits all samples best. Each is taken in a pause, so that nothing is under way. */
 async function heapSlope(
   page: Page,
-  { warmUpMs, measuredMs, sampleMs }: typeof HEAP.long,
-  say: (line: string) => void,
+  {
+    warmUpMs,
+    measuredMs,
+    sampleMs,
+    changes,
+    say,
+  }: typeof HEAP.long & { changes: Changes; say: (line: string) => void },
 ) {
   const session = await page.context().newCDPSession(page)
   await session.send('HeapProfiler.enable')
@@ -211,7 +230,10 @@ async function heapSlope(
   const began = performance.now()
   for (let at = 0; at <= measuredMs; at += sampleMs) {
     await delay(Math.max(0, began + at - performance.now()))
+    changes.pause()
+    await delay(PAUSE_MS)
     samples.push({ h: (performance.now() - began) / 3_600_000, mb: await usedMb(session) })
+    changes.go()
   }
   const slope = slopeOf(samples)
   const [first, last] = [samples[0]!.mb, samples.at(-1)!.mb]
