@@ -59,7 +59,7 @@ export function EntryRow({ entry, names, filter, open, onToggle }: EntryRowProps
           {more && <span className="text-faint"> · {more}</span>}
         </span>
         <EntryResult entry={entry} className="h-6 w-38" />
-        <span className="hidden w-40 shrink-0 truncate pt-1 text-faint text-xs @min-[720px]:inline">
+        <span className="hidden w-44 shrink-0 truncate pt-1 text-faint text-xs @min-[720px]:inline">
           {whoWords(entry)}
         </span>
       </div>

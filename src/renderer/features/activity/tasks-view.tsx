@@ -90,7 +90,7 @@ function TaskRow({ task }: { task: Task }) {
         <summary className="flex min-h-6 flex-wrap items-center gap-x-3">
           <span className="font-medium">{taskTitle(task)}</span>
           <StateWord state={stateOf(task)} />
-          {open && <span className="min-w-0 flex-1 truncate text-dim">{taskLine(task)}</span>}
+          {task.state === 'running' && <span className="min-w-0 flex-1 truncate text-dim">{taskLine(task)}</span>}
           <span className="ml-auto text-faint text-xs">
             {from === undefined
               ? ''

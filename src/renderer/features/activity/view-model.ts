@@ -95,12 +95,12 @@ export function auditSentence(
     entry.action === TASK_END
       ? titleOf(d['kind'] ?? '', d['name'] ?? '')
       : said
-        ? said
+        ? said.replace(/\.$/, '')
         : word
           ? [NOUNS[noun] ?? noun, named, word].filter(Boolean).join(' ')
           : `${entry.action} ${named ?? ''}`.trim()
   const more = Object.entries(d)
-    .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '')
+    .filter(([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== '' && !(said && key === 'reason'))
     .slice(0, MAX_DETAILS)
     .map(([key, value]) => `${key.replaceAll('_', ' ')} ${isSha256(value) ? value.slice(0, 12) : value}`)
   if (noun === 'vm' && about.host) more.unshift(`on ${about.host}`)

@@ -1,3 +1,4 @@
+import { Plus } from 'lucide-react'
 import { useMemo } from 'react'
 import { formatTime } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
@@ -31,6 +32,7 @@ export function FleetPage() {
       title={<PageTitle>Fleet</PageTitle>}
       actions={
         <a href={hrefOf({ page: 'create-vm', host: '' })} className={buttonClass('primary')}>
+          <Plus size={15} aria-hidden />
           Create VM
         </a>
       }

@@ -51,7 +51,7 @@ function Capacity({ host, age }: { host: Host; age: string }) {
         </span>,
       ]
     const free = share.total - share.used
-    const left = free < 0 ? `${says(what, -free)} more than there is` : `${says(what, free)} left`
+    const left = free < 0 ? `${says(what, -free)} more than there is` : `${says(what, free)} not promised`
     return [
       NAMES[what],
       <Promised

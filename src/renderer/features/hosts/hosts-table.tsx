@@ -167,7 +167,7 @@ export const hostColumns: TableColumn<Host>[] = [
   },
   {
     id: 'memory',
-    header: 'RAM used',
+    header: 'Memory',
     width: '146px',
     from: 'middle',
     sort: (h) => hostUse(h).memory?.used,

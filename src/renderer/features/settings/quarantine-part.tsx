@@ -54,7 +54,7 @@ function Grace({ tenant, first }: { tenant: Tenant; first: boolean }) {
           {graceChoices(current).map((s) => (
             <option key={s} value={s}>
               {graceWords(s)}
-              {s === DEFAULT_GRACE_S ? ' (shipped)' : ''}
+              {s === DEFAULT_GRACE_S ? ' (default)' : ''}
             </option>
           ))}
         </select>

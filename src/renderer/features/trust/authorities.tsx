@@ -33,7 +33,7 @@ export function AuthorityActs() {
       <Button onClick={() => openTrustSheet({ sheet: 'import', kind: 'user' })}>Import</Button>
       <Button look="primary" onClick={() => openTrustSheet({ sheet: 'create', kind: 'user' })}>
         <Plus size={15} aria-hidden />
-        Create
+        Create an authority
       </Button>
     </>
   )

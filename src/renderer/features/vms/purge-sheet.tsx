@@ -39,7 +39,7 @@ export function PurgeSheet({ vm, onClose }: { vm: Vm; onClose: () => void }) {
         label={`Type the name of the VM, ${vm.name}, to go on`}
         value={typed}
         onChange={(e) => setTyped(e.target.value)}
-        hint={same ? 'The button opens after five seconds.' : `Id ${shortId(vm.id)}`}
+        hint={same ? 'The button can be pressed after five seconds.' : `Id ${shortId(vm.id)}`}
       />
     </Dialog>
   )

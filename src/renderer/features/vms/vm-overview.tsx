@@ -172,7 +172,7 @@ const ImageName = ({ vm }: { vm: Vm }) => (
 const accelerationWords = ({ acceleration, power }: Vm) =>
   acceleration === 'tcg'
     ? 'none (tcg): emulated, several times slower than with KVM'
-    : acceleration || (power === 'running' ? 'not told yet' : '–')
+    : acceleration.toUpperCase() || (power === 'running' ? 'not told yet' : '–')
 
 function Resources({ vm }: { vm: Vm }) {
   const ports = usePorts().filter(({ vmId }) => vmId === vm.id)

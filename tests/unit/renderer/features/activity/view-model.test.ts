@@ -20,7 +20,7 @@ it('what was asked is not told as done, and what happened of itself is told in t
   })
   expect(sentence('vm.update', { clock_policy: 'network' }).more).toBe('on rack2-07, clock policy network')
   const trouble = sentence('vm.trouble', { name: 'web-1', reason: 'vm/exited', said: 'web-1 ended by itself.' })
-  expect(trouble).toEqual({ text: 'web-1 ended by itself.', more: 'on rack2-07, reason vm/exited' })
+  expect(trouble).toEqual({ text: 'web-1 ended by itself', more: 'on rack2-07' })
   expect(sentence('vm.recovered').text).toBe('VM web-1 runs well again')
 })
 
