@@ -7,7 +7,7 @@ import { SHOTS, type Shot } from './shot-list.ts'
 import { wholeScene } from './whole-scene.ts'
 
 /** A screen as it is shown in `docs/screens`. */
-export interface Screen extends Pick<Shot, 'scene' | 'path' | 'act' | 'settleMs'> {
+export interface Screen extends Pick<Shot, 'scene' | 'path' | 'act' | 'serial' | 'settleMs'> {
   name: string
   /** What the list of screens says of it. */
   says: string
@@ -82,12 +82,15 @@ const STATES: Screen[] = [
     act: down(shotNamed('34-create-user-data').act),
   }),
   like('create-vm-form', '37-create-form', 'the same text as a form'),
+  like('create-vm-first', 'n1-waiting', 'the first host has no KVM, and no image yet'),
   like('vms-tree', 'v05-tree', 'VMs by their hosts'),
   like('vms-bulk-stop', 'v08-bulk-stop', 'what is going to happen to many VMs'),
   like('vms-bulk-running', 'v11-bulk-running', 'many VMs being deleted'),
   like('vm-delete', '45-delete-sheet', 'deleting moves to quarantine'),
   like('vm-purge', '47-purge-dark', 'the one way without a way back'),
-  like('consoles-broadcast', 'c4-broadcast', 'typing goes to several consoles'),
+  like('vm-sheet-gone', 'v24-sheet-gone', 'the VM left while a sheet about it stood open'),
+  like('vm-console-log', 'n3-read-log', 'the log a host keeps of a console'),
+  like('consoles-broadcast', 'c4-broadcast-many', 'typing goes to several consoles'),
   like('consoles-empty', 'cc-empty', 'no console is open'),
   like('trust-rotation', 't07-rotate', 'changing to another authority'),
   like('activity-tasks', 'ac5-tasks', 'what runs and ran'),

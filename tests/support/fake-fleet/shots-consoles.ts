@@ -85,6 +85,7 @@ export const CONSOLE_SHOTS: Shot[] = [
   shot('c2-states', act(undefined, unwell)),
   shot('c3-states-dark', act(undefined, unwell), { dark: true }),
   shot('c4-broadcast', act(broadcast, unwell)),
+  shot('c4-broadcast-many', act(broadcast)),
   shot('c5-broadcast-dark', act(broadcast, unwell), { dark: true }),
   shot(
     'c6-find',

@@ -56,6 +56,13 @@ const edited = async (page: Page) => {
   await page.getByLabel('Protected').check()
 }
 
+/** Its VM left while the sheet stood open. */
+const goneUnderSheet = async (page: Page, fleet: FakeFleet) => {
+  await edited(page)
+  fleet.tell({ removedVmIds: [fleet.vm('db-3').id] })
+  await page.getByRole('dialog').getByRole('alert').waitFor()
+}
+
 const ranBulk = async (page: Page, fleet: FakeFleet) => {
   await bulk('Delete…')(page)
   await page.getByRole('button', { name: /^Move \d+ VMs to quarantine/ }).click()
@@ -71,6 +78,8 @@ const ranBulk = async (page: Page, fleet: FakeFleet) => {
 const emptyWithHost = (now: number) => Object.assign(vmScene(now), { vms: [], ports: [] })
 
 export const VM_SHOTS: Shot[] = [
+  { name: 'v24-sheet-gone', path: '/vms', scene: vmScene, act: goneUnderSheet },
+  { name: 'v24-sheet-gone-dark', path: '/vms', scene: vmScene, dark: true, act: goneUnderSheet },
   { name: 'v01-list', path: '/vms', scene: vmScene, act: list },
   { name: 'v02-list-dark', path: '/vms', scene: vmScene, dark: true, act: list },
   { name: 'v03-list-wide', path: '/vms', scene: vmScene, size: WIDE, act: list },

@@ -49,8 +49,9 @@ async function take(browser: Browser, tour: readonly Screen[], { folder, now, pa
   const [first] = tour as [Screen]
   const fleet = new FakeFleet(first.scene(now))
   fleet.audit = aTrail(fleet.state, now)
-  const consoles = new FakeConsole(BOOT_LOG)
-  for (const { id, name } of fleet.state.vms) consoles.lines.set(id, { text: BOOT_LOG.replaceAll('web-12', name) })
+  const { serial = BOOT_LOG } = first
+  const consoles = new FakeConsole(serial)
+  for (const { id, name } of fleet.state.vms) consoles.lines.set(id, { text: serial.replaceAll('web-12', name) })
   const served = await serveFake(fleet, consoles)
   const context = await browser.newContext({
     ...{ viewport: SIZE, colorScheme: 'light', reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' },
