@@ -42,7 +42,7 @@ export function suggestionsFor(
     .replaceAll('"', '')
     .toLowerCase()
   const items = valuesFor(typed, `${not}${field}:`, valuesOf(field))
-  const isWhole = items.length === 1 && items[0]?.text.toLowerCase() === typed
+  const isWhole = items.length === 1 && items[0]?.text.replaceAll('"', '').toLowerCase() === typed
   return isWhole ? NONE : { from, to, items, firstIsMeant: typed !== '' }
 }
 
@@ -55,8 +55,9 @@ function fieldsFor(typed: string, not: string, fields: readonly string[]): Sugge
 }
 
 function valuesFor(typed: string, prefix: string, values: ReturnType<ValuesOf>): Suggestion[] {
-  const starts = values.filter(({ value }) => value.toLowerCase().startsWith(typed))
-  const holds = values.filter((v) => !starts.includes(v) && v.value.toLowerCase().includes(typed))
+  const bare = (value: string) => value.replaceAll('"', '').toLowerCase()
+  const starts = values.filter(({ value }) => bare(value).startsWith(typed))
+  const holds = values.filter((v) => !starts.includes(v) && bare(v.value).includes(typed))
   return [...starts, ...holds].slice(0, MAX_SHOWN).map(({ value, count }) => ({
     insert: `${prefix}${quoted(value)}`,
     text: value,
@@ -64,7 +65,11 @@ function valuesFor(typed: string, prefix: string, values: ReturnType<ValuesOf>):
   }))
 }
 
-const quoted = (value: string) => (/\s/.test(value) ? `"${value}"` : value)
+/** As it is typed: quotes of the value itself count nowhere. */
+function quoted(value: string): string {
+  const bare = value.replaceAll('"', '')
+  return /\s/.test(bare) ? `"${bare}"` : bare
+}
 
 /** The word around the caret; a quoted one is whole. */
 function wordAt(text: string, caret: number): { from: number; to: number } {

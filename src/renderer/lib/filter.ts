@@ -29,12 +29,16 @@ export interface PreparedRecord {
   columns: FilterRecord
 }
 
+/** Stands between the values of a column that has several of them, which may have spaces. */
+export const BETWEEN_VALUES = '\n'
+
 /** Stands between columns in the whole text, so that no word is found across two of them. */
 const BETWEEN = '\n'
 
 export function prepareRecord(record: FilterRecord): PreparedRecord {
   const columns: FilterRecord = {}
-  for (const field in record) columns[field] = (record[field] ?? '').toLowerCase()
+  // A quote only keeps words together: it counts neither in a filter nor in what is looked at.
+  for (const field in record) columns[field] = (record[field] ?? '').replaceAll('"', '').toLowerCase()
   return { columns, whole: Object.values(columns).join(BETWEEN) }
 }
 

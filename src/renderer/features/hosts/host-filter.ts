@@ -1,6 +1,6 @@
 import { hostClockState } from '../../../ipc/clock-words.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
-import type { FilterRecord } from '../../lib/filter.ts'
+import { BETWEEN_VALUES, type FilterRecord } from '../../lib/filter.ts'
 import { formatMemory, formatMemoryBytes, formatPermille } from '../../lib/format.ts'
 import { labelText } from '../vms/labels-text.ts'
 import { hostState, hostUse, lastSeen, shareOf } from './view-model.ts'
@@ -42,7 +42,7 @@ export function hostFilterRecord(host: Host, nowMs: number): FilterRecord {
     disk: free === undefined ? '' : formatMemoryBytes(free),
     clock: CLOCK_OFF.has(clock) ? `${clock} off` : clock,
     seen: lastSeen(host, nowMs),
-    label: Object.entries(host.labels).map(labelText).join(' '),
+    label: Object.entries(host.labels).map(labelText).join(BETWEEN_VALUES),
     draining: host.draining === '' ? 'no' : `yes ${host.draining}`,
     controller: host.link === 'held_by_other' ? (state.detail ?? 'another') : 'this app',
   }

@@ -1,5 +1,5 @@
 import { AUDIT_RESULTS } from '../../../ipc/audit-results.ts'
-import type { FilterRecord } from '../../lib/filter.ts'
+import { BETWEEN_VALUES, type FilterRecord } from '../../lib/filter.ts'
 import { countValues } from '../../lib/filter-suggest.ts'
 import type { Route } from '../../routes.ts'
 import type { FleetSnapshot } from '../../state/fleet-store.ts'
@@ -39,8 +39,11 @@ function* recordsOf(page: Route['page'], fleet: FleetSnapshot, nowMs: number): G
   }
 }
 
-/** Columns that hold several words, each of which is a value. */
-const MANY = new Set(['label', 'ip'])
+/** Columns that hold several values, and what stands between them. */
+const MANY = new Map([
+  ['label', BETWEEN_VALUES],
+  ['ip', ' '],
+])
 
 /** State words of which the rest is a time or a step: all of them are one value. */
 const OPEN_ENDED = /^(Unknown since|In quarantine until|Creating|Unreachable) .*/
@@ -53,7 +56,8 @@ export function listValues(page: Route['page'], field: string, fleet: FleetSnaps
   let rows = 0
   for (const record of recordsOf(page, fleet, nowMs)) {
     const text = record[field] ?? ''
-    values.push(...(MANY.has(field) ? text.split(' ') : [asTyped(text)]))
+    const between = MANY.get(field)
+    values.push(...(between ? text.split(between) : [asTyped(text)]))
     if (++rows >= MAX_ROWS) break
   }
   return countValues(values)

@@ -5,7 +5,7 @@ import { windowFaultText } from '../../../ipc/fault-text-window.ts'
 import { FAULT_CODES, type FaultCode, type FaultData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
-import type { FilterRecord } from '../../lib/filter.ts'
+import { BETWEEN_VALUES, type FilterRecord } from '../../lib/filter.ts'
 import { formatBytes, formatDay, formatDuration, formatMoment } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import type { StateView } from '../../ui/state-word.tsx'
@@ -237,7 +237,7 @@ export const vmFilterRecord = (vm: Vm, nowMs: number): FilterRecord => ({
   get label() {
     return Object.entries(vm.labels)
       .map(([k, v]) => (v ? `${k}=${v}` : k))
-      .join(' ')
+      .join(BETWEEN_VALUES)
   },
   get clock() {
     return vm.power === 'running' ? guestClockState(vm.clock).word : ''

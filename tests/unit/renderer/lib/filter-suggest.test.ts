@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { matchesFilter, parseFilter } from '../../../../src/renderer/lib/filter.ts'
 import { accepted, countValues, suggestionsFor } from '../../../../src/renderer/lib/filter-suggest.ts'
 
 const FIELDS = ['state', 'name', 'host', 'label']
@@ -46,4 +47,13 @@ describe('what a filter may become', () => {
       { value: 'a', count: 1 },
     ])
   })
+
+  it.each(['a"b', 'he said "hi"', '"x"', '"x y"', 'a:b', '-x', '- x', '👩‍🚀', 'שלום עולם', 'ÄÖ İ', 'x=\u202eevil'])(
+    'of a value as it is offered finds the rows that have it: %s',
+    (value) => {
+      const offered = suggestionsFor('label:', 6, FIELDS, () => [{ value }])
+      const { text } = accepted('label:', offered, offered.items[0]!)
+      expect(matchesFilter({ name: 'web', label: value }, parseFilter(text, FIELDS))).toBe(true)
+    },
+  )
 })

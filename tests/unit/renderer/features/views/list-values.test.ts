@@ -8,7 +8,7 @@ import { aGuestClock, at, aVm } from '../../../../support/fake-fleet/rows.ts'
 
 const NOW = Date.parse('2026-03-02T14:00:00Z')
 const vms = [
-  aVm({ name: 'web', labels: { app: 'shop', prod: '' }, clock: aGuestClock(1, NOW) }),
+  aVm({ name: 'web', labels: { app: 'shop', prod: '', owner: 'Anna Schmidt' }, clock: aGuestClock(1, NOW) }),
   aVm({ name: 'off', clock: aGuestClock(-41_000, NOW) }),
   aVm({ name: 'gone', hostUnknown: true, asOf: at(NOW - 60_000) }),
   aVm({ name: 'lost', hostUnknown: true, asOf: at(NOW - 7_200_000) }),
@@ -24,8 +24,8 @@ describe('the values of a column', () => {
     ])
   })
 
-  it('are single labels', () => {
-    expect(values('label').map((v) => v.value)).toEqual(['app=shop', 'prod'])
+  it('are single labels, whole where their text has spaces', () => {
+    expect(values('label').map((v) => v.value)).toEqual(['app=shop', 'owner=Anna Schmidt', 'prod'])
   })
 
   it('are the names of what is there where a list is asked for page by page', () => {
