@@ -40,22 +40,37 @@ function unfilter(lines: Buffer, stride: number, step: number): void {
   }
 }
 
+function distance(one: number, other: number): number {
+  const r = (one >> 16) - (other >> 16)
+  const g = ((one >> 8) & 0xff) - ((other >> 8) & 0xff)
+  const b = (one & 0xff) - (other & 0xff)
+  return r * r + g * g + b * b
+}
+
 function nearest(palette: readonly number[], colour: number): number {
   let best = 0
   let least = Number.POSITIVE_INFINITY
   for (const [i, one] of palette.entries()) {
-    const [r, g, b] = [16, 8, 0].map((bits) => ((one >> bits) & 0xff) - ((colour >> bits) & 0xff)) as [
-      number,
-      number,
-      number,
-    ]
-    const far = r * r + g * g + b * b
+    const far = distance(one, colour)
     if (far < least) [best, least] = [i, far]
   }
   return best
 }
 
-/** The same opaque picture in its 256 commonest colours: pages have few, so a third of the bytes shows the same. */
+/** One after the other the colour that is missed most: a small amber sign counts as much as many greys close to others. */
+function paletteOf(seen: ReadonlyMap<number, number>): number[] {
+  const left = [...seen].map(([colour, pixels]) => ({ colour, pixels, far: Number.MAX_SAFE_INTEGER }))
+  const palette: number[] = []
+  while (palette.length < Math.min(COLOURS, left.length)) {
+    let next = left[0] as (typeof left)[number]
+    for (const one of left) if (one.pixels * one.far > next.pixels * next.far) next = one
+    palette.push(next.colour)
+    for (const one of left) one.far = Math.min(one.far, distance(one.colour, next.colour))
+  }
+  return palette
+}
+
+/** The same opaque picture in the 256 colours that tell most of it: pages have few, so a third of the bytes shows the same. */
 export function palettePng(png: Buffer): Buffer {
   const chunks = [...chunksOf(png)]
   const head = chunks[0]?.data as Buffer
@@ -73,10 +88,7 @@ export function palettePng(png: Buffer): Buffer {
       pixels[to] = colour
       seen.set(colour, (seen.get(colour) ?? 0) + 1)
     }
-  const palette = [...seen]
-    .sort((a, b) => b[1] - a[1])
-    .slice(0, COLOURS)
-    .map(([colour]) => colour)
+  const palette = paletteOf(seen)
   const indexOf = new Map(palette.map((colour, i) => [colour, i]))
   const packed = Buffer.alloc((width + 1) * height)
   for (const [i, colour] of pixels.entries()) {

@@ -8,6 +8,7 @@ const building = (now: number) =>
     kind: 'build_image',
     subject: 'tiny',
     state: 'running',
+    createdAt: timestampFromMs(now - 45_000),
     steps: [
       { name: 'Read package list', state: 'done', startedAt: timestampFromMs(now - 44_000) },
       {
