@@ -39,6 +39,8 @@ export interface BulkAround {
   portsOf: (vmId: string) => readonly string[]
   /** Also ask for those whose host does not answer. */
   withSilent: boolean
+  /** Ids that were listed when it was asked first: nobody else is interrupted. Absent = it is asked first now. */
+  listed?: ReadonlySet<string> | undefined
 }
 
 /** How many one confirmation covers. */
@@ -61,7 +63,7 @@ export function planBulk(act: BulkAct, chosen: readonly Vm[], around: BulkAround
     else if (waits && !around.withSilent) {
       plan.left.push({ vm, why: `${vm.hostName} does not answer: nobody knows whether it runs` })
       plan.silent++
-    } else if (plan.steps.length >= cap) plan.beyond.push(vm)
+    } else if (plan.steps.length >= cap || around.listed?.has(vm.id) === false) plan.beyond.push(vm)
     else plan.steps.push({ vm, effect: effectOf(act, vm, around), waits })
   }
   if (around.withSilent) plan.silent = plan.steps.filter(({ waits }) => waits).length

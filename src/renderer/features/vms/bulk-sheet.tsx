@@ -2,7 +2,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import type { Port } from '../../../ipc/gen/eitri/fleet/v1/port_pb.js'
 import type { Vm } from '../../../ipc/gen/eitri/fleet/v1/vm_pb.js'
 import { plural } from '../../lib/format.ts'
-import { fleetStore } from '../../state/fleet-store.ts'
+import { type FleetSnapshot, fleetStore } from '../../state/fleet-store.ts'
 import { useFleet } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -82,7 +82,7 @@ export function BulkSheet({ act, ids, onClose, onDone, isAsked = true, children 
       )}
       {plan.beyond.length > 0 && (
         <p className="mt-3 text-warn">
-          One confirmation covers {capOf(act)}. {plural(plan.beyond.length, 'VM')} more{' '}
+          One confirmation covers at most {capOf(act)}, and only those listed. {plural(plan.beyond.length, 'VM')} more{' '}
           {plan.beyond.length === 1 ? 'stays' : 'stay'} selected for the next.
         </p>
       )}
@@ -115,10 +115,18 @@ function useBulkPlan(act: BulkAct, ids: readonly string[], withSilent: boolean):
   // Names are put in order once: thousands chosen are not sorted anew at each change of the fleet.
   const ordered = useMemo(() => byName(idsKnown(ids)).map(({ id }) => id), [ids])
   const ports = useFleet((f) => f.ports)
-  return useMemo(() => {
-    const chosen = ordered.map((id) => vms.get(id)).filter((vm): vm is Vm => vm !== undefined)
-    return planBulk(act, chosen, { portsOf: (id) => portNames(portsByVm(ports).get(id)), withSilent })
-  }, [act, ordered, vms, ports, withSilent])
+  const planned = (among: FleetSnapshot['vms'], listed?: ReadonlySet<string>) => {
+    const chosen = ordered.map((id) => among.get(id)).filter((vm): vm is Vm => vm !== undefined)
+    return planBulk(act, chosen, { portsOf: (id) => portNames(portsByVm(ports).get(id)), withSilent, listed })
+  }
+  // Who leaves the plan makes no room for a VM that nobody read before confirming.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is listed anew only when something else is asked
+  const listed = useMemo(() => {
+    if (!isInterrupting(act)) return undefined
+    return new Set(planned(fleetStore.getState().vms).steps.map(({ vm }) => vm.id))
+  }, [act, ordered, withSilent])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `planned` is made of the others
+  return useMemo(() => planned(vms, listed), [act, ordered, vms, ports, withSilent, listed])
 }
 
 const portNames = (ports: readonly Port[] = []) => ports.map(publishedAt)

@@ -76,6 +76,15 @@ describe('the plan of an act on many VMs', () => {
     expect(planBulk({ do: 'unprotect' }, more, around).beyond).toHaveLength(1)
   })
 
+  it('interrupts nobody that was not listed when it was asked, though there is room by now', () => {
+    const [one, two, three] = ['a', 'b', 'c'].map((name) => aVm({ name, power: 'running', desiredPower: 'running' }))
+    const stopped = { ...two!, desiredPower: 'stopped', power: 'stopped' }
+    const listed = new Set([one!.id, two!.id])
+    const plan = planBulk({ do: 'stop' }, [one!, stopped, three!], { portsOf: () => [], withSilent: false, listed })
+    expect(plan.steps.map(({ vm }) => vm.name)).toEqual(['a'])
+    expect(plan.beyond.map(({ name }) => name)).toEqual(['c'])
+  })
+
   it('says what goes with a VM that is deleted', () => {
     const { steps } = planBulk({ do: 'delete' }, [aVm({ diskGb: 80 })], { ...around, portsOf: () => ['10.0.2.7:8443'] })
     expect(steps[0]?.effect).toBe('stops, and its disk of 80 GB goes to quarantine; closes 10.0.2.7:8443')
