@@ -89,7 +89,7 @@ test('npm start builds a clone, opens a window on the first screen, and ends wit
   await page.goBack()
 
   await app.button(/^Use this computer/).click()
-  await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('1 of 1 host connected', { exact: true })).toBeVisible({ timeout: 60_000 })
   expect(app.complaints).toEqual([])
 
   const ended = once(program, 'exit', { signal: AbortSignal.timeout(END_TIMEOUT_MS) })
