@@ -91,10 +91,8 @@ async function exportAll(context: CommandContext, file: string, options: AuditOp
   if (options.limit !== undefined || options.beforeId !== undefined)
     throw invalid('export', file, 'it is all of it: leave --limit and --before-id out')
   const fleet = await context.fleet()
-  const pages = fleet.audit.exportAudit(
-    { filter: filterOf(context, options) },
-    { signal: context.signal, timeoutMs: 0 },
-  )
+  const filter = filterOf(context, options)
+  const pages = () => fleet.audit.exportAudit({ filter }, { signal: context.signal, timeoutMs: 0 })
   const entries = await exportAudit(pages, file, context.io)
   if (file === '-') return
   if (context.json) await context.document({ file, entries })

@@ -6,18 +6,21 @@ import { writeTrouble } from '../file-words.ts'
 import { type CliIo, write } from './io.ts'
 import { invalid } from './outcome.ts'
 
-/** Writes one entry a line, page by page, into a new file that only its owner reads; how many. A file that did not get all is taken away. */
+/**
+ * Writes one entry a line, page by page, into a new file that only its owner reads; how many. A file that did not get all
+ * is taken away. The pages are asked for once they are read: nobody would hear that they failed before.
+ */
 export async function exportAudit(
-  pages: AsyncIterable<ExportAuditResponse>,
+  pages: () => AsyncIterable<ExportAuditResponse>,
   file: string,
   io: Pick<CliIo, 'stdout'>,
 ): Promise<number> {
-  if (file === '-') return eachPage(pages, (text) => write(io.stdout, text))
+  if (file === '-') return eachPage(pages(), (text) => write(io.stdout, text))
   const handle = await open(file, 'wx', 0o600).catch((error: unknown) => {
     throw invalid('export', file, writeTrouble(error, resolve(file)))
   })
   try {
-    const entries = await eachPage(pages, async (text) => {
+    const entries = await eachPage(pages(), async (text) => {
       await handle.appendFile(text)
     })
     await handle.sync()
