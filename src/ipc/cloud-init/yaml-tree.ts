@@ -126,7 +126,7 @@ class Parser {
     return new Unreadable(
       token.start,
       'indent',
-      'this line is in line with none of the levels above it',
+      'the indentation of this line matches none of the levels above it',
       'Give it exactly the indentation of the lines it belongs beside.',
     )
   }
