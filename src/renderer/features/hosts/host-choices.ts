@@ -20,12 +20,13 @@ export interface LocalChoice {
 const THIS_COMPUTER = 'This computer'
 const MOST_SHOWN = 50
 
-/** The names of the ssh configuration, then this computer, as far as they have what is typed. Undefined = not asked yet. Pure. */
+/** The names of the ssh configuration, then this computer, as far as they have what is typed. Undefined = not asked yet. Pure.
+ * Once added, this computer shows only when it is typed: a list of nothing to take would cover the fields below. */
 export function hostChoices(names: readonly string[], local: LocalChoice | undefined, typed: string): HostChoice[] {
   const needle = typed.trim().toLowerCase()
   const has = (text: string) => text.toLowerCase().includes(needle)
   const last =
-    local && has(THIS_COMPUTER)
+    local && has(THIS_COMPUTER) && !(local.added && needle === '')
       ? [{ text: THIS_COMPUTER, note: localNote(local), isLocal: true, isPossible: local.possible && !local.added }]
       : []
   const others = names

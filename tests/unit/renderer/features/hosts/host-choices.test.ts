@@ -14,13 +14,18 @@ describe('the hosts one can pick', () => {
   })
 
   it('say why this computer cannot be taken, and keep it in the list', () => {
-    const first = (change: object) => hostChoices([], { ...local, ...change }, '')[0]
+    const first = (change: object) => hostChoices([], { ...local, ...change }, 'this')[0]
     expect(first({})).toMatchObject({ isPossible: true })
     expect(first({ added: true })).toMatchObject({ isPossible: false, note: 'in the fleet already' })
     expect(first({ possible: false, detail: 'QEMU is not installed' })).toMatchObject({
       isPossible: false,
       note: 'QEMU is not installed',
     })
+  })
+
+  it('leave out this computer once it is in the fleet, until it is typed', () => {
+    expect(texts('', { ...local, added: true })).toEqual(['rack-1', 'edge'])
+    expect(hostChoices([], { ...local, added: true }, ' ')).toEqual([])
   })
 
   it('are the names alone while it is not known what this computer can', () =>
