@@ -62,6 +62,7 @@ async function openWindow({ url, attached }: Ready, dir: string, stopped: Promis
   const browser = findBrowser(process.env)
   if ('why' in browser) {
     const { port } = new URL(url)
+    if (attached) console.log('Eitri runs already; this link is one more window of it.')
     console.log(`${browser.why} Open within ${LINK_MS / 1000} s, once: ${url}`)
     console.log(`From another machine first: ssh -L ${port}:127.0.0.1:${port} ${userInfo().username}@${hostname()}`)
     if (attached) return 0
