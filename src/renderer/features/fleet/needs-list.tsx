@@ -45,9 +45,9 @@ function Line({ line }: { line: NeedLine }) {
   const group = isGroup(line)
   const name = group ? groupName(line) : line.object.name
   return (
-    <li className="flex items-center gap-3 border-line border-b py-2 last:border-b-0">
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-2 last:border-b-0">
       <Icon size={15} aria-hidden className={`shrink-0 ${TONE_TEXT[tone]}`} />
-      <p className="min-w-0 flex-1 break-words">
+      <p className="min-w-28 flex-1 break-words">
         <a href={group ? all : line.object.href} className="font-medium hover:underline">
           {name}
         </a>{' '}

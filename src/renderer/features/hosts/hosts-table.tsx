@@ -77,7 +77,12 @@ function NameCell({ host }: { host: Host }) {
       </a>
       {host.status === 'decommissioning' && <span className="text-faint text-xs">being removed</span>}
       {host.draining !== '' && (
-        <span className="shrink-0 rounded border border-line px-1 text-warn text-xs">draining</span>
+        <span
+          title="draining"
+          className="min-w-0 shrink-[999] truncate rounded border border-line px-1 text-warn text-xs"
+        >
+          draining
+        </span>
       )}
     </span>
   )
