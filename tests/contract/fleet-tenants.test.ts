@@ -56,6 +56,8 @@ const NAMES_NOTHING = new Set([
   ...['reason', 'action', 'result', 'request_id', 'before_id', 'ssh_authorized_keys', 'remove_labels', 'lift', 'ssh'],
   // The key under which a create may be repeated, chosen by its caller: 128 random bits.
   'vm_id',
+  // A look at a bundle, named by as many: that another tenant's is not written is told with bundles.
+  ...['preview_id', 'instead_of'],
   // A tenant's own list of what it takes for revoked, also before this store has seen such a certificate.
   'serial',
 ])
