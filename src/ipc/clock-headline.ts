@@ -143,7 +143,11 @@ function unkept(hosts: readonly HostWithClock[]): ClockHeadline | undefined {
 function calm(hosts: readonly HostWithClock[], { silent, all }: GuestTally): ClockHeadline {
   const hostTold = hosts.some(({ clock }) => hostClockState(clock).word !== 'Not reported')
   if (silent === all && !hostTold)
-    return { tone: 'unknown', text: 'No clock is reported yet.', next: 'Guests need the guest agent to report theirs.' }
+    return {
+      tone: 'unknown',
+      text: 'No clock is reported.',
+      next: 'A host needs a time service such as chrony to report its clock, a running guest needs the guest agent.',
+    }
   const next =
     silent === 0
       ? ''

@@ -73,7 +73,8 @@ describe('the sentence above all clocks', () => {
     for (const hosts of [[], [{ name: 'a' }], [host('a', { state: '' })]])
       expect(clockHeadline(hosts, [guest('mute')])).toMatchObject({
         tone: 'unknown',
-        text: 'No clock is reported yet.',
+        text: 'No clock is reported.',
+        next: 'A host needs a time service such as chrony to report its clock, a running guest needs the guest agent.',
       })
     expect(clockHeadline([], []).tone).toBe('unknown')
   })
