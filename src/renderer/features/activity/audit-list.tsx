@@ -91,7 +91,7 @@ function Entry({ entry, brief }: { entry: AuditEntry; brief: boolean }) {
         )}
         {note && <span className="text-faint"> · {note}</span>}
       </span>
-      <EntryResult entry={entry} className={cx('h-5', brief && 'w-30')} />
+      <EntryResult entry={entry} className={cx('h-5', brief && 'w-36')} />
       {!brief && (
         <span className="hidden w-20 shrink-0 text-right text-faint text-xs @min-[560px]:inline">
           {formatAgo(at, new Date(now))}

@@ -28,7 +28,7 @@ export function EntryResult({ entry, className }: { entry: AuditEntry; className
 function Took({ entry }: { entry: AuditEntry }) {
   const now = useNow()
   const text = tookText(entry, now)
-  return text === '' ? null : <span className="text-faint text-xs tabular-nums">{text}</span>
+  return text === '' ? null : <span className="whitespace-nowrap text-faint text-xs tabular-nums">{text}</span>
 }
 
 /** What became of it step by step, and why where it failed. */
