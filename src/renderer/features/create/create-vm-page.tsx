@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { fromConnectError } from '../../../ipc/fault-wire.ts'
 import type { FaultData } from '../../../ipc/faults.ts'
 import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
@@ -40,6 +40,16 @@ import { useCreateDraft } from './use-create-draft.ts'
 import { useFindings } from './use-findings.ts'
 import { WhatPart } from './what-part.tsx'
 import { WherePart } from './where-part.tsx'
+
+/** The button that had the focus is gone with the offer of a first image: it goes to what is next. */
+function useCreateFocus(form: RefObject<HTMLFormElement | null>, isReady: boolean): void {
+  const was = useRef(isReady)
+  useEffect(() => {
+    if (isReady && !was.current && document.activeElement === document.body)
+      form.current?.querySelector<HTMLElement>('[type=submit]')?.focus()
+    was.current = isReady
+  }, [form, isReady])
+}
 
 /** One page, four parts, and beside it what will come of it. */
 export function CreateVmPage({ host }: { host: string }) {
@@ -103,6 +113,7 @@ export function CreateVmPage({ host }: { host: string }) {
     }
   }
   const form = useRef<HTMLFormElement>(null)
+  useCreateFocus(form, images.length > 0)
   useKeys({ 'mod+enter': () => document.querySelector('[role=dialog]') ?? form.current?.requestSubmit() })
   const onTemplate = (template: Template | undefined) => set(fromTemplate(template, images))
 

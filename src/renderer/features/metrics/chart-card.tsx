@@ -3,7 +3,7 @@ import { cx } from '../../lib/class-names.ts'
 import { formatTime } from '../../lib/format.ts'
 import { type Chart, extremes, sayLines } from './charts.ts'
 import { type Crosshair, nearest, useCrosshair } from './crosshair.ts'
-import type { Gap, Sample } from './series.ts'
+import { endsInGap, type Gap, type Sample } from './series.ts'
 
 const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })))
 
@@ -25,13 +25,13 @@ const PAGE = 10
 
 /** One chart with what it says now, or at the moment pointed at. */
 export function ChartCard(props: ChartCardProps) {
-  const { chart, samples, crosshair, isOld } = props
+  const { chart, samples, gaps, toMs, crosshair, isOld } = props
   const found = extremes(chart, samples)
   return (
     <section aria-label={chart.title} className="min-w-0 rounded-lg border border-line bg-panel">
       <header className="flex min-h-9 flex-wrap items-center gap-x-4 gap-y-0.5 px-4 pt-2">
         <h3 className="font-medium text-dim text-xs">{chart.title}</h3>
-        {found && <Reading chart={chart} samples={samples} crosshair={crosshair} isOld={isOld} />}
+        {found && <Reading {...{ chart, samples, crosshair, isOld }} isPast={endsInGap(gaps, toMs)} />}
       </header>
       {found ? (
         <Pointed {...props}>
@@ -46,18 +46,24 @@ export function ChartCard(props: ChartCardProps) {
   )
 }
 
-/** The values at the crosshair, else the newest; lines are told apart by their stroke too. */
+/** The values at the crosshair, else the newest, with their time when that is not now; lines are told apart by their stroke too. */
 function Reading({
   chart,
   samples,
   crosshair,
   isOld,
-}: Pick<ChartCardProps, 'chart' | 'samples' | 'crosshair' | 'isOld'>) {
+  isPast,
+}: Pick<ChartCardProps, 'chart' | 'samples' | 'crosshair' | 'isOld'> & { isPast: boolean }) {
   const pointed = useCrosshair(crosshair)
   const sample = pointed === undefined ? samples.at(-1) : samples[nearest(samples, pointed)]
   return (
     <div className="ml-auto flex flex-wrap items-center gap-x-4 text-xs tabular-nums">
-      {pointed !== undefined && sample && <span className="text-faint">{timeOf(sample)}</span>}
+      {sample && (pointed !== undefined || isPast) && (
+        <span className="text-faint">
+          {pointed === undefined && 'last measured '}
+          {timeOf(sample)}
+        </span>
+      )}
       {chart.lines.map(({ label, of }, i) => {
         const value = sample && of(sample)
         return (
@@ -71,7 +77,7 @@ function Reading({
               )}
             />
             <span className="text-faint">{label}</span>
-            <span className={isOld && pointed === undefined ? 'text-faint' : ''}>
+            <span className={(isOld || isPast) && pointed === undefined ? 'text-faint' : ''}>
               {value === undefined ? '–' : chart.say(value)}
             </span>
           </span>

@@ -85,6 +85,9 @@ export function gapsOf({ samples, stepMs }: Pick<History, 'samples' | 'stepMs'>,
   return gaps
 }
 
+/** Nothing is known of the end: the newest value is not that of now. */
+export const endsInGap = (gaps: readonly Gap[], toMs: number): boolean => gaps.at(-1)?.toMs === toMs
+
 /** How the words for a gap begin. */
 export const NO_DATA = 'no data'
 

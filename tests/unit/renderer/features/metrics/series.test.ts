@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { HistorySampleSchema } from '../../../../../src/ipc/gen/eitri/fleet/v1/metrics_pb.js'
 import {
   broken,
+  endsInGap,
   gapsOf,
   gapWords,
   type History,
@@ -92,6 +93,12 @@ describe('a gap', () => {
       { fromMs: NOW - 500_000, toMs: NOW - 200_000 },
       { fromMs: NOW - 150_000, toMs: NOW },
     ])
+  })
+
+  it('at the end means that the newest value is not of now', () => {
+    const of = (samples: number[]) => endsInGap(gapsOf(history(samples), NOW - 600_000, NOW), NOW)
+    expect(of(steps(NOW - 600_000, 10))).toBe(true)
+    expect(of(steps(NOW - 100_000, 10))).toBe(false)
   })
 
   it('is none for a step that is late or under way', () => {
