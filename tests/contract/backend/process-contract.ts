@@ -233,7 +233,7 @@ export function processContract(name: string, open: () => Promise<ProcessUnderTe
       under.backend.onExit((vmId) => ended.push(vmId))
       await boot()
       await under.backend.shutdown(vm, atOnce(), live())
-      await expect.poll(() => ended).toEqual([VM_ID])
+      await expect.poll(() => ended, { timeout: 10_000 }).toEqual([VM_ID])
       await again(under.backend)
       await under.backend.running(vm)
       await under.kill(vm)
