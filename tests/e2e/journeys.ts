@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, type Locator, type Page } from '@playwright/test'
@@ -43,6 +44,19 @@ export function otherHostKey(host: SshHost): { line: string; fingerprint: string
   } finally {
     fs.rmSync(dir, { recursive: true })
   }
+}
+
+/** The first thing a server says at this address; '' while none answers. */
+export function greeting(address: string, port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: address, port, timeout: 5_000 })
+    const end = (text: string) => {
+      socket.destroy()
+      resolve(text)
+    }
+    socket.once('data', (bytes) => end(bytes.toString('latin1')))
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => end(''))
+  })
 }
 
 /** A person who counts every click and every Enter. */

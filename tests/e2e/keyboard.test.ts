@@ -1,9 +1,8 @@
-import net from 'node:net'
 import { expect, test } from '@playwright/test'
 import { Desktop } from '../support/eitri.ts'
 import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
 import { AppPage } from './app-page.ts'
-import { Keyboard, writeSshConfig } from './journeys.ts'
+import { greeting, Keyboard, writeSshConfig } from './journeys.ts'
 
 test.skip(sshHostImpossible() !== undefined, sshHostImpossible() ?? '')
 test.setTimeout(300_000)
@@ -26,19 +25,6 @@ test.afterAll(async () => {
 })
 
 const BAD_USER_DATA = '#cloud-config\nruncmd:\n  - echo status: ok >/run/mended\n'
-
-/** The first thing a server says at this address; '' while none answers. */
-function greeting(address: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = net.connect({ host: address, port, timeout: 5_000 })
-    const end = (text: string) => {
-      socket.destroy()
-      resolve(text)
-    }
-    socket.once('data', (bytes) => end(bytes.toString('latin1')))
-    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => end(''))
-  })
-}
 
 test('the main path by the keyboard alone', async ({ page }) => {
   const app = new AppPage(page)

@@ -1,9 +1,9 @@
-import { connect } from 'node:net'
 import { expect, type Page, test } from '@playwright/test'
 import { Desktop } from '../support/eitri.ts'
 import { addHost, vmmsOf } from '../support/fleet.ts'
 import { type SshHost, sshHostImpossible, startSshHost } from '../support/ssh-host.ts'
 import { AppPage } from './app-page.ts'
+import { greeting } from './journeys.ts'
 
 test.skip(sshHostImpossible() !== undefined, sshHostImpossible() ?? '')
 test.setTimeout(360_000)
@@ -33,56 +33,39 @@ test.afterAll(async () => {
   await host?.close()
 })
 
-/** The first bytes a server says to whoever connects. */
-function greeting(address: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, address)
-    socket.setTimeout(10_000, () => socket.destroy(new Error(`${address}:${port} says nothing`)))
-    socket.once('data', (data) => {
-      resolve(String(data))
-      socket.destroy()
-    })
-    socket.once('error', reject)
-  })
-}
-
 test('many VMs are stopped, started, deleted and taken back at once, and a port of one is published', async () => {
-  await app.link(/^VMs/).first().click()
+  await app.go('VMs')
   for (const name of NAMES) await expect(app.row(name).getByText('Running', { exact: true })).toBeVisible()
 
   const chosen = async () => {
-    const all = page.getByRole('checkbox', { name: /all/i }).first()
+    const all = page.getByRole('checkbox', { name: 'Select all rows', exact: true })
     if (!(await all.isChecked())) await all.check()
   }
-  const confirm = async (open: RegExp, act: RegExp) => {
+  const confirm = async (open: string, act: RegExp) => {
     await chosen()
-    await app.button(open).first().click()
+    await app.button(open, true).click()
     const sheet = page.getByRole('dialog')
     for (const name of NAMES) await expect(sheet.getByText(name, { exact: true }).first()).toBeVisible()
     await sheet.getByRole('button', { name: act }).click()
   }
 
   await test.step('stops them', async () => {
-    await confirm(/^Stop…/, /^Stop 3/)
+    await confirm('Stop…', /^Stop 3/)
     for (const name of NAMES)
       await expect(app.row(name).getByText('Stopped', { exact: true })).toBeVisible({ timeout: 60_000 })
     expect(vmmsOf(host)).toEqual([])
   })
 
   await test.step('starts them', async () => {
-    await confirm(/^Start…/, /^Start 3/)
+    await confirm('Start…', /^Start 3/)
     for (const name of NAMES)
       await expect(app.row(name).getByText('Running', { exact: true })).toBeVisible({ timeout: 90_000 })
     expect(vmmsOf(host)).toHaveLength(3)
   })
 
   await test.step('deletes them and takes all back', async () => {
-    await confirm(/^Delete…/, /quarantine/)
+    await confirm('Delete…', /quarantine/)
     for (const name of NAMES) await expect(app.row(name).getByText(/In quarantine/)).toBeVisible({ timeout: 60_000 })
-    await page
-      .getByRole('button', { name: /^(Undelete|Undo)/ })
-      .last()
-      .scrollIntoViewIfNeeded()
     for (const name of NAMES) await app.row(name).getByRole('button', { name: /^Undo/ }).click()
     for (const name of NAMES)
       await expect(app.row(name).getByText('Running', { exact: true })).toBeVisible({ timeout: 90_000 })
@@ -95,13 +78,10 @@ test('many VMs are stopped, started, deleted and taken back at once, and a port 
     await sheet.getByLabel('Port in the guest').fill('22')
     await sheet.getByRole('button', { name: /^Publish/ }).click()
     await expect(sheet).toHaveCount(0)
-    await app
-      .link(/^Published ports/)
-      .first()
-      .click()
+    await app.go('Published ports')
     await expect(app.row('ci-1').getByText('Listening', { exact: true })).toBeVisible({ timeout: 30_000 })
     const { ports } = await desktop.must(['port', 'list'])
-    const answer = () => greeting(host.address, ports[0].host_port).catch(String)
+    const answer = () => greeting(host.address, ports[0].host_port)
     // Its sshd comes last in a guest's start, of three at once.
     await expect.poll(answer, { timeout: 120_000 }).toMatch(/^SSH-2/)
   })
