@@ -39,7 +39,8 @@ class FakeKeychain implements Keychain {
   }
 }
 
-describe('private keys of CAs', () => {
+// A passphrase is stretched on purpose, and a busy machine takes its time.
+describe('private keys of CAs', { timeout: 60_000 }, () => {
   it.each([
     ['by a key beside them', undefined, undefined, 'file'],
     ['by a passphrase', 'correct horse', undefined, 'file'],
