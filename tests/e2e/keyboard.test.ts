@@ -116,7 +116,7 @@ test('the main path by the keyboard alone', async ({ page }) => {
     await keys.tabToAndEnter(app.button('Re-sync the clock of web1'))
     await expect(page.getByText(/^Clock of web1 on rack1: In step/)).toBeVisible({ timeout: 30_000 })
     await keys.press('g', 'v')
-    await expect(app.row('web1')).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'VMs' })).toBeVisible()
     await keys.press('j', 'Enter')
     await expect(page.getByRole('heading', { name: 'web1' })).toBeVisible()
   })
