@@ -98,8 +98,9 @@ export class InstalledAgent implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of this.hypervisors()) process.kill(pid, 'SIGKILL')
     await uninstall({ host: this.#host, user: true }).catch(() => {})
+    // Not before: an agent that still runs would start its guest again.
+    for (const pid of this.hypervisors()) process.kill(pid, 'SIGKILL')
     rmSync(this.home, { recursive: true, force: true, maxRetries: 3 })
   }
 }
