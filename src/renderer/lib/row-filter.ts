@@ -33,16 +33,14 @@ export class RowFilter<T extends object> {
     if (!anew && rows === this.#rows) return this.#shown
     const before = this.#rows
     if (epoch !== this.#epoch) this.#prepared = new WeakMap()
+    const narrower = epoch === this.#epoch && isNarrower(terms, this.#terms)
     this.#rows = rows
+    this.#terms = terms
+    this.#epoch = epoch
     if (terms.length === 0) {
-      this.#terms = terms
-      this.#epoch = epoch
       this.#shown = rows
       return rows
     }
-    const narrower = epoch === this.#epoch && isNarrower(terms, this.#terms)
-    this.#terms = terms
-    this.#epoch = epoch
     let changed = anew || rows.length !== before.length
     const matches: boolean[] = new Array(rows.length)
     for (let i = 0; i < rows.length; i++) {

@@ -14,7 +14,6 @@ export interface FilterOf<T> {
 
 /** Lists up to this long are made ready when they are filtered. */
 const AT_ONCE = 200
-const NONE: readonly never[] = []
 
 /** Rows that match what is typed; a change of one row looks at that row only. */
 export function useFilteredRows<T extends object>(rows: readonly T[], of: FilterOf<T>): readonly T[] {
@@ -28,5 +27,5 @@ export function useFilteredRows<T extends object>(rows: readonly T[], of: Filter
 /** What a filter looks at is made ready while nothing else is to be done, so that the first letter finds it there. */
 function useReadiness<T extends object>(rows: readonly T[], kept: RowFilter<T>): void {
   const prepare = useCallback((row: T) => void kept.prepare(row), [kept])
-  useWhenIdle(rows.length > AT_ONCE ? rows : NONE, prepare)
+  useWhenIdle(rows, AT_ONCE, prepare)
 }

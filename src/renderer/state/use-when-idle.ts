@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'react'
 
-/** Looks at each row while nothing else is to be done; later only at those that changed. */
-export function useWhenIdle<T>(rows: readonly T[], look: (row: T) => void): void {
+/** Looks at each of more than `few` rows while nothing else is to be done; later only at those that changed. */
+export function useWhenIdle<T>(rows: readonly T[], few: number, look: (row: T) => void): void {
   const seen = useRef<{ rows: readonly T[]; look?: (row: T) => void }>({ rows: [] })
   useEffect(() => {
+    if (rows.length <= few) return
     const before = seen.current.look === look ? seen.current.rows : []
     let next = 0
     const go = (deadline: IdleDeadline) => {
@@ -17,5 +18,5 @@ export function useWhenIdle<T>(rows: readonly T[], look: (row: T) => void): void
     }
     let asked = requestIdleCallback(go)
     return () => cancelIdleCallback(asked)
-  }, [rows, look])
+  }, [rows, few, look])
 }

@@ -73,7 +73,6 @@ export function useTableLines<T extends object>(
 
 /** Tables up to this long are sorted at once in any case. */
 const MANY = 500
-const NONE: readonly never[] = []
 
 /** What other columns sort by is made ready while nothing else is to be done. */
 function useReadyKeys<T extends object>(order: RowOrder<T>, rows: readonly T[], columns: readonly TableColumn<T>[]) {
@@ -83,7 +82,7 @@ function useReadyKeys<T extends object>(order: RowOrder<T>, rows: readonly T[], 
       for (const by of sortable) order.keyOf(row, by)
     }
   }, [order, columns])
-  useWhenIdle(rows.length > MANY ? rows : NONE, prepare)
+  useWhenIdle(rows, MANY, prepare)
 }
 
 /** Keeps the first row seen where it is while rows come and go above it. */
