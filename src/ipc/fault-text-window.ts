@@ -1,5 +1,5 @@
 import { type FaultText, or, type P, v } from './fault-parts.ts'
-import { faultText, printable } from './fault-text.ts'
+import { faultText, inOneLine, printable } from './fault-text.ts'
 import type { FaultCode } from './faults.ts'
 
 type Other = Partial<FaultText>
@@ -81,6 +81,5 @@ export function windowFaultText(code: FaultCode, params: Record<string, string>)
 
 /** One line of them: what, effect, next. */
 export function windowFaultLine(code: FaultCode, params: Record<string, string>): string {
-  const { what, effect, next } = windowFaultText(code, params)
-  return [what, effect, next].filter(Boolean).join(' ')
+  return inOneLine(windowFaultText(code, params))
 }

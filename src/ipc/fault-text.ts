@@ -322,9 +322,10 @@ export function faultText(code: FaultCode, params: Record<string, string>): Faul
 
 /** One line: what, effect, next. */
 export function faultLine(code: FaultCode, params: Record<string, string>): string {
-  const { what, effect, next } = faultText(code, params)
-  return [what, effect, next].filter(Boolean).join(' ')
+  return inOneLine(faultText(code, params))
 }
+
+export const inOneLine = ({ what, effect, next }: FaultText): string => [what, effect, next].filter(Boolean).join(' ')
 
 /** Text from a host as plain text: no control, ANSI or bidirectional-override characters, at most 400 characters. */
 export function printable(text: string): string {

@@ -1,7 +1,8 @@
 import type { Fault } from '../../../ipc/faults.ts'
 
 /** What a host carries out of a VM. */
-export type VmAct = 'create' | 'clone' | 'start' | 'stop' | 'restart' | 'update' | 'delete' | 'undelete' | 'purge'
+export const VM_ACTS = ['create', 'clone', 'start', 'stop', 'restart', 'update', 'delete', 'undelete', 'purge'] as const
+export type VmAct = (typeof VM_ACTS)[number]
 
 export type TaskKind =
   | `${VmAct}_vm`

@@ -11,7 +11,7 @@ import type { VmRow } from '../store/vm-row.ts'
 import type { VmActDone, VmsStore } from '../store/vms-store.ts'
 import type { Registry } from '../sync/registry.ts'
 import type { RunningTask } from './running-task.ts'
-import type { VmAct } from './task-context.ts'
+import { VM_ACTS, type VmAct } from './task-context.ts'
 import { newTask, type TaskRunner } from './task-runner.ts'
 import { type ActVerdict, actSteps, isSupersededBy, judgeAct, startedAt, troubleOf } from './vm-act-judge.ts'
 
@@ -30,8 +30,6 @@ interface Watched {
   task: RunningTask
   watch: VmWatch
 }
-
-const ACTS: readonly VmAct[] = ['create', 'clone', 'start', 'stop', 'restart', 'update', 'delete', 'undelete', 'purge']
 
 /**
  * Tasks of acts on VMs. The host carries an act out, whoever is connected; a task is a row beside the act, written with it,
@@ -72,7 +70,7 @@ export class VmTasks {
 
   /** Within the transaction of the act; undefined = its host has nothing to do. */
   #begin({ action, before, after, concernsHost }: VmActDone): string | undefined {
-    const act = ACTS.find((one) => `vm.${one}` === action)
+    const act = VM_ACTS.find((one) => `vm.${one}` === action)
     if (!act || !after || (!concernsHost && act === 'update')) return undefined
     const { tasks, clock, hosts } = this.#deps
     const { taskId: _, ...owner } = currentActor()

@@ -5,7 +5,8 @@ import { formatElapsed } from '../../lib/format.ts'
 import { msOf } from '../../lib/timestamp.ts'
 import type { StateView } from '../../ui/state-word.tsx'
 
-const RESULTS: Record<string, StateView> = {
+/** Of what was asked, and of tasks. */
+export const RESULTS: Record<string, StateView> = {
   done: { word: 'Done', tone: 'good' },
   failed: { word: 'Failed', tone: 'bad' },
   cancelled: { word: 'Cancelled', tone: 'quiet' },

@@ -13,18 +13,12 @@ import { cancelTask } from '../tasks/actions.ts'
 import { TaskQuestionSheet } from '../tasks/task-question.tsx'
 import { TaskSteps } from '../tasks/task-steps.tsx'
 import { againHref, cancelWord, isOpen, mayCancel, taskFault, taskLine, taskTitle } from '../tasks/view-model.ts'
+import { RESULTS } from './result.ts'
 
 export const TASK_FIELDS = ['task', 'kind', 'state'] as const
 const SHOWN = 100
 
-const STATES: Record<string, StateView> = {
-  running: { word: 'Running', tone: 'busy' },
-  asking: { word: 'Needs an answer', tone: 'warn' },
-  done: { word: 'Done', tone: 'good' },
-  failed: { word: 'Failed', tone: 'bad' },
-  cancelled: { word: 'Cancelled', tone: 'quiet' },
-  superseded: { word: 'Superseded', tone: 'quiet', detail: 'Another act on it came after and took its place' },
-}
+const STATES: Record<string, StateView> = { ...RESULTS, asking: { word: 'Needs an answer', tone: 'warn' } }
 const stateOf = ({ state }: Task): StateView => STATES[state] ?? { word: state, tone: 'unknown' }
 
 const ORDER = ['asking', 'running']

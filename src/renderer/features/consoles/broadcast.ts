@@ -47,11 +47,10 @@ export function joinBroadcast(pane: string, receiver: Receiver, name: string): (
   })
   return () => {
     stop()
-    useBroadcast.setState(({ panes }) => {
+    useBroadcast.setState(({ panes, names }) => {
       if (panes.get(pane) !== receiver) return {}
-      const left = new Map(panes)
-      left.delete(pane)
-      return { panes: left }
+      const others = <T>(all: ReadonlyMap<string, T>) => new Map([...all].filter(([id]) => id !== pane))
+      return { panes: others(panes), names: others(names) }
     })
   }
 }
