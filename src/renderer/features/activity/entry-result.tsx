@@ -3,7 +3,7 @@ import { lookup } from '../../../ipc/base/lookup.ts'
 import type { AuditEntry, AuditStep } from '../../../ipc/gen/eitri/fleet/v1/audit_pb.js'
 import { cx } from '../../lib/class-names.ts'
 import { formatElapsed } from '../../lib/format.ts'
-import { useNow } from '../../state/now.ts'
+import { useNowAs } from '../../state/now.ts'
 import { useTask } from '../../state/use-fleet.ts'
 import { FaultNotice } from '../../ui/fault-notice.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
@@ -26,8 +26,7 @@ export function EntryResult({ entry, className }: { entry: AuditEntry; className
 }
 
 function Took({ entry }: { entry: AuditEntry }) {
-  const now = useNow()
-  const text = tookText(entry, now)
+  const text = useNowAs((now) => tookText(entry, now))
   return text === '' ? null : <span className="whitespace-nowrap text-faint text-xs tabular-nums">{text}</span>
 }
 

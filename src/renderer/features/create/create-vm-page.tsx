@@ -5,7 +5,7 @@ import type { Host } from '../../../ipc/gen/eitri/fleet/v1/host_pb.js'
 import type { Image } from '../../../ipc/gen/eitri/fleet/v1/image_pb.js'
 import type { Template } from '../../../ipc/gen/eitri/fleet/v1/template_pb.js'
 import { go } from '../../routes.ts'
-import { useNow } from '../../state/now.ts'
+import { useNowAs } from '../../state/now.ts'
 import { useHosts, useImages, useTasks, useVms } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/button.tsx'
 import { useKeys } from '../../ui/keys.ts'
@@ -63,7 +63,6 @@ export function CreateVmPage({ host }: { host: string }) {
   const [fault, setFault] = useState<FaultData>()
   const [sending, setSending] = useState(false)
   const [pressed, setPressed] = useState(false)
-  const now = useNow()
   const chosen = hosts.find(({ id }) => id === draft.host)
   const image = images.find(({ id }) => id === draft.image) ?? defaultFor(images, hosts, draft.network, chosen)
   const shape = checkedShape(draft, image)
@@ -95,7 +94,7 @@ export function CreateVmPage({ host }: { host: string }) {
       findings.found,
     )
   }, [findings, draft.name, draft.sshKeys, os, arch])
-  const waits = waitsFor(hosts.length, images.length, tasks, now)
+  const waits = useNowAs((now) => waitsFor(hosts.length, images.length, tasks, now))
   const refused = picked?.place.refused
   const names = { host: chosen?.name ?? '', image: images.find(({ id }) => id === draft.image)?.name ?? '' }
 
